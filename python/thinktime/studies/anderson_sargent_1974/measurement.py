@@ -30,7 +30,7 @@ from thinktime.studies.anderson_sargent_1974.runs import (
     welch,
 )
 from thinktime.studies.anderson_sargent_1974.service_times import POOLED_OUTPUT_BOUND, UPPER
-from thinktime.studies.cells import Cell
+from thinktime.studies.cells import Cell, Claim
 from thinktime.studies.laboratory import Laboratory, applicable, remembered
 from thinktime.studies.study import Chapter
 
@@ -166,7 +166,7 @@ def chapter(laboratory: Laboratory) -> Chapter:
     drawn = [_titled(figure) for figure in observed.section.figures if figure.name in TITLES]
     return Chapter(
         cells=tuple(_table_2(observed)),
-        claims=tuple(PAPER.claim(name, measures) for name, measures in _measures(observed)),
+        claims=tuple(_measures(observed)),
         summary=summary,
         charts=(*drawn, *_figure_5(observed.periods)),
         tables=(_sampled(observed),),
@@ -194,16 +194,16 @@ def _titled(figure: document.Figure) -> document.Figure:
     return dataclasses.replace(figure, chart=laid_over(figure.chart, over), keys=(*figure.keys, STATED))
 
 
-def _measures(observed: Monitored) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Claims by id, with their measures by name."""
+def _measures(observed: Monitored) -> Iterator[Claim]:
+    """Claims with their measures by name."""
     test = observed.service.ageing[0].exponential
-    yield "not-exponential", {"method": test.method, "value": test.statistic, "p": test.p}
-    yield "residual-life-increases", _residual_life(observed)
+    yield PAPER.claim("not-exponential", {"method": test.method, "value": test.statistic, "p": test.p})
+    yield PAPER.claim("residual-life-increases", _residual_life(observed))
     calm, busy = (
         np.array([p.observed.reaction_mean_s or 0.0 for p in observed.periods if low <= p.accesses < high])
         for low, high in ((0.0, CALM), (BUSY, np.inf))
     )
-    yield (
+    yield PAPER.claim(
         "swapping-delays",
         {
             "calm": {"mean": calm.mean(), "periods": len(calm), "below": CALM},

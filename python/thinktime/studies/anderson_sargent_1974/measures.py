@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -21,6 +21,7 @@ from thinktime.studies.anderson_sargent_1974.experiment import (
 )
 from thinktime.studies.anderson_sargent_1974.runs import PAPER, run_values, think
 from thinktime.studies.anderson_sargent_1974.validation import modified, original, slope
+from thinktime.studies.cells import Claim
 from thinktime.studies.estimates import Array, interval, scaled
 from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.study import Chapter
@@ -28,14 +29,12 @@ from thinktime.studies.study import Chapter
 MODIFIED, FB2, FB_INFINITY = range(3)
 WORDS = ("modified", "FB2", "FB-infinity")
 LIMITS_S = (5, 10, 15)
-Measured = Iterator[tuple[str, Mapping[str, Any]]]
-"""Claims by id, with their measures by name."""
 
 
 def chapter(laboratory: Laboratory) -> Chapter:
     """Every claim about the experiments, by a statistic on the same workloads."""
     cells = CellMeans(experiment_of(laboratory))
-    measured = (
+    claims = (
         *_load(cells),
         *_reaction(cells),
         *_response(cells),
@@ -44,7 +43,6 @@ def chapter(laboratory: Laboratory) -> Chapter:
         *_further(laboratory),
         *_least_change(laboratory),
     )
-    claims = tuple(PAPER.claim(name, measures) for name, measures in measured)
     held = sum(claim.holds is True for claim in claims)
     method = (
         "Differences are taken workload by workload (common random numbers) with Student's t at 95 %; an "
@@ -79,19 +77,21 @@ class CellMeans:
         }
 
 
-def _load(cells: CellMeans) -> Measured:
-    yield "queued-order", cells.order("queued_workspaces", FB_INFINITY, FB2, MODIFIED)
-    yield "throughput-order", cells.order("inputs_serviced", MODIFIED, FB2, FB_INFINITY)
+def _load(cells: CellMeans) -> Iterator[Claim]:
+    yield PAPER.claim("queued-order", cells.order("queued_workspaces", FB_INFINITY, FB2, MODIFIED))
+    yield PAPER.claim("throughput-order", cells.order("inputs_serviced", MODIFIED, FB2, FB_INFINITY))
 
 
-def _reaction(cells: CellMeans) -> Measured:
+def _reaction(cells: CellMeans) -> Iterator[Claim]:
     f = cells.experiment.analyses["table07_anova"].f
-    yield "reaction-algorithm", {"f": {power: f[f"A_{power}"] for power in ("linear", "quadratic")}}
+    yield PAPER.claim(
+        "reaction-algorithm", {"f": {power: f[f"A_{power}"] for power in ("linear", "quadratic")}}
+    )
     y = cells.experiment.all("mean_reaction_s")
     short, long = (interval(y[:, 0, index].mean(axis=0)) for index in (0, 1))
-    yield "reaction-slice", {"short": short, "long": long}
-    yield "reaction-regions", {"longer": interval((y[:, 1] - y[:, 0]).mean(axis=(0, 1)))}
-    yield "reaction-utilisation", _utilisation(cells.experiment)
+    yield PAPER.claim("reaction-slice", {"short": short, "long": long})
+    yield PAPER.claim("reaction-regions", {"longer": interval((y[:, 1] - y[:, 0]).mean(axis=(0, 1)))})
+    yield PAPER.claim("reaction-utilisation", _utilisation(cells.experiment))
 
 
 def _utilisation(experiment: Experiment) -> dict[str, float]:
@@ -108,31 +108,31 @@ def _utilisation(experiment: Experiment) -> dict[str, float]:
     return {"explained": explained / (explained + left), "f": f, "p": p}
 
 
-def _response(cells: CellMeans) -> Measured:
+def _response(cells: CellMeans) -> Iterator[Claim]:
     y = cells.experiment.all("mean_response_s")
     means = y.mean(axis=-1)
     algorithm, regions, time_slice = np.unravel_index(int(means.argmin()), means.shape)
     best = f"{WORDS[algorithm]} with {REGIONS[regions]} workspaces and {SLICES[time_slice]} s"
-    yield "best-cell", {"shortest_s": means.min(), "best": best}
+    yield PAPER.claim("best-cell", {"shortest_s": means.min(), "best": best})
 
     def less(one: int, other: int, response: str = "mean_response_s") -> Estimate:
         return cells.less(response, one, other)
 
     longer = {"modified": less(MODIFIED, FB_INFINITY), "fb2": less(FB2, FB_INFINITY)}
-    yield "response-lowest", {"longer": longer}
-    yield "fb2-response", {"gain": less(MODIFIED, FB2)}
+    yield PAPER.claim("response-lowest", {"longer": longer})
+    yield PAPER.claim("fb2-response", {"gain": less(MODIFIED, FB2)})
     inputs, busy = (less(FB2, MODIFIED, name) for name in ("inputs_serviced", "processor_utilisation"))
-    yield "fb2-throughput", {"inputs": inputs, "processor": busy}
+    yield PAPER.claim("fb2-throughput", {"inputs": inputs, "processor": busy})
     f = cells.experiment.analyses["table08_anova"].f["A_linear_x_C"]
     more = interval((y[FB_INFINITY, 1] - y[FB_INFINITY, 0]).mean(axis=0))
-    yield "response-regions", {"more": more, "f": f}
+    yield PAPER.claim("response-regions", {"more": more, "f": f})
 
 
-def _completions(cells: CellMeans) -> Measured:
+def _completions(cells: CellMeans) -> Iterator[Claim]:
     names = {"FB2": FB2, "FB_infinity": FB_INFINITY}
     within = [f"within_{limit}_s" for limit in LIMITS_S]
     more = {name: [cells.less(limit, index, MODIFIED) for limit in within] for name, index in names.items()}
-    yield "completions", {"more": more}
+    yield PAPER.claim("completions", {"more": more})
 
     def share(limit: str, index: int) -> float:
         return float(cells.mean(limit, index).mean() / cells.mean("responses", index).mean())
@@ -141,15 +141,15 @@ def _completions(cells: CellMeans) -> Measured:
         name: [100 * (share(limit, index) - share(limit, MODIFIED)) for limit in within]
         for name, index in names.items()
     }
-    yield "completion-share", {"larger": larger}
+    yield PAPER.claim("completion-share", {"larger": larger})
 
 
-def _effects(experiment: Experiment) -> Measured:
+def _effects(experiment: Experiment) -> Iterator[Claim]:
     """The effects that count, in each of the four analyses of variance."""
     for measure in MEASURES:
         table = PAPER.tables[measure.anova]
         f = experiment.analyses[measure.anova].f
-        yield (
+        yield PAPER.claim(
             f"effects-{measure.table.split('_', 1)[1].replace('_', '-')}",
             {
                 "printed": sorted(
@@ -161,7 +161,7 @@ def _effects(experiment: Experiment) -> Measured:
         )
 
 
-def _further(laboratory: Laboratory) -> Measured:
+def _further(laboratory: Laboratory) -> Iterator[Claim]:
     """Further runs that the paper mentions: a moderate load, and two resident workspaces."""
     for name, users, regions in (("moderate-load", 26, 3), ("two-regions", 35, 2)):
         best, fb2, modified = (
@@ -177,12 +177,12 @@ def _further(laboratory: Laboratory) -> Measured:
             for scheduler in ("fb_infinity", "fb2", "modified")
         )
         longer = {"fb2": interval(fb2 - best), "modified": interval(modified - best)}
-        yield name, {"response_s": best.mean(), "longer": longer}
+        yield PAPER.claim(name, {"response_s": best.mean(), "longer": longer})
 
 
-def _least_change(laboratory: Laboratory) -> Measured:
+def _least_change(laboratory: Laboratory) -> Iterator[Claim]:
     responses = {"mean": "mean_reaction_s", "largest": "max_reaction_s"}
-    yield (
+    yield PAPER.claim(
         "least-change",
         {
             name: interval(original(laboratory, response, 35, 20.0) - modified(laboratory, response, 35))
@@ -190,7 +190,7 @@ def _least_change(laboratory: Laboratory) -> Measured:
         },
     )
     before, after = original(laboratory, "swap_rate", 35, 20.0), modified(laboratory, "swap_rate", 35)
-    yield (
+    yield PAPER.claim(
         "modified-swapping",
         {
             name: {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from thinktime.stats.difference import difference
+from thinktime.studies.cells import Claim
 from thinktime.studies.estimates import interval
 from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.sekino_1969 import ctss_comparison, instruments, responses, think_time
@@ -32,21 +32,17 @@ from thinktime.studies.sekino_1969.recomputed import at_twenty_ms
 from thinktime.studies.sekino_1969.responses import average, fortran, one_run
 from thinktime.studies.study import Chapter
 
-Measured = Iterator[tuple[str, Mapping[str, Any]]]
-"""Claims by id, with their measures by name."""
-
 
 def chapter(laboratory: Laboratory) -> Chapter:
     """Every claim of the paper, with the statistic by which it is judged."""
-    measured = (
+    claims = (
         *_cpu_time(laboratory),
         *_components(laboratory),
         *_instruments(laboratory),
         *_responses(laboratory),
         *_both_systems(laboratory),
-        *think_time.measures(laboratory),
+        *think_time.claims(laboratory),
     )
-    claims = tuple(PAPER.claim(name, measures) for name, measures in measured)
     held = sum(claim.holds is True for claim in claims)
     return Chapter(
         claims=claims, summary=(f"Of {len(claims)} conclusions, {held} hold on the simulated machines.",)
@@ -62,14 +58,14 @@ def _mean(laboratory: Laboratory, name: str) -> dict[int, float]:
     return {users: component(decomposed_at(laboratory, users), name).value for users in users_of(laboratory)}
 
 
-def _cpu_time(laboratory: Laboratory) -> Measured:
+def _cpu_time(laboratory: Laboratory) -> Iterator[Claim]:
     cpu = _mean(laboratory, CPU)
     counts = {users: faults(decomposed_at(laboratory, users)).value for users in users_of(laboratory)}
     above = [users for users in users_of(laboratory) if users >= LEAST_USERS]
     points = [component(decomposed_at(laboratory, users), CPU) for users in above]
     ends = {"least": LEAST_USERS, "last": above[-1]}
     cpu_growth, fault_growth = (values[above[-1]] / values[LEAST_USERS] for values in (cpu, counts))
-    yield (
+    yield PAPER.claim(
         "cpu-time-rises",
         {
             **ends,
@@ -79,20 +75,20 @@ def _cpu_time(laboratory: Laboratory) -> Measured:
         },
     )
     growth = {"cpu": cpu_growth, "faults": fault_growth}
-    yield "faults-rise-faster", {**ends, "faults": _listed(counts, ".1f"), "growth": growth}
+    yield PAPER.claim("faults-rise-faster", {**ends, "faults": _listed(counts, ".1f"), "growth": growth})
     for users, target in ((17, 1000.0 * fact("multics-cpu-time-17-users").value), (20, at_twenty_ms())):
-        yield f"cpu-time-{users}-users", {"ours": cpu[users], "target": target}
+        yield PAPER.claim(f"cpu-time-{users}-users", {"ours": cpu[users], "target": target})
 
 
-def _components(laboratory: Laboratory) -> Measured:
+def _components(laboratory: Laboratory) -> Iterator[Claim]:
     run = _mean(laboratory, RUN)
     middle = float(np.mean(list(run.values())))
     spread = max(abs(value / middle - 1.0) for value in run.values())
-    yield "run-time-constant", {"run": _listed(run, ".0f", " ms"), "spread": spread}
-    yield "added-fault", {"added_ms": added_fault_ms(laboratory)}
+    yield PAPER.claim("run-time-constant", {"run": _listed(run, ".0f", " ms"), "spread": spread})
+    yield PAPER.claim("added-fault", {"added_ms": added_fault_ms(laboratory)})
     fitted = line(laboratory, OTHERS)
     y = np.array(list(_mean(laboratory, OTHERS).values()))
-    yield (
+    yield PAPER.claim(
         "other-faults-linear",
         {
             "intercept_ms": 1000.0 * fitted.intercept.value,
@@ -103,13 +99,15 @@ def _components(laboratory: Laboratory) -> Measured:
     )
     shares = {users: run_share(laboratory, users).value for users in (LEAST_USERS, SHARE_AT)}
     few, many = (shares[users] - fact(f"run-time-share-{users}-users").value for users in shares)
-    yield "run-share-falls", {"shares": _listed(shares, ".1f", " %"), "off": {"few": few, "many": many}}
+    yield PAPER.claim(
+        "run-share-falls", {"shares": _listed(shares, ".1f", " %"), "off": {"few": few, "many": many}}
+    )
 
 
-def _instruments(laboratory: Laboratory) -> Measured:
+def _instruments(laboratory: Laboratory) -> Iterator[Claim]:
     cpu = _mean(laboratory, CPU)
     few = {users: cpu[users] for users in users_of(laboratory)[:4]}
-    yield (
+    yield PAPER.claim(
         "four-users-minimum",
         {
             "cpu": _listed(few, ".0f", " ms"),
@@ -123,9 +121,9 @@ def _instruments(laboratory: Laboratory) -> Measured:
         inside, outside = (instruments.reading(laboratory, item, variant) for item in (INSIDE, DAILY))
         return dict(zip(("cpu", "paging"), instruments.off(inside, outside), strict=True))
 
-    yield "instruments-agree", {"off": off(AS_IN_1969), "off_alike": off(ALIKE)}
+    yield PAPER.claim("instruments-agree", {"off": off(AS_IN_1969), "off_alike": off(ALIKE)})
     errors = {step: instruments.clock_error(laboratory, step)[1].std() for step in instruments.CLOCKS_S}
-    yield (
+    yield PAPER.claim(
         "clock-too-coarse",
         {
             "errors": [f"{deviation:.1f} s by steps of {step:g} s" for step, deviation in errors.items()],
@@ -136,11 +134,11 @@ def _instruments(laboratory: Laboratory) -> Measured:
     )
 
 
-def _responses(laboratory: Laboratory) -> Measured:
+def _responses(laboratory: Laboratory) -> Iterator[Claim]:
     statistics = {"every": ("average_all", ()), "without": ("average_except_fortran", COMPILED)}
     for users in (6, 10, 17):
         run, column = on_multics(laboratory, users), f"multics_{users}_users_s"
-        yield (
+        yield PAPER.claim(
             f"response-{users}-users",
             {
                 "ours": {name: interval(average(run, without)) for name, (_, without) in statistics.items()},
@@ -152,7 +150,7 @@ def _responses(laboratory: Laboratory) -> Measured:
         )
     few, many = (fortran(on_multics(laboratory, users)) for users in (6, 17))
     growth = one_run(many / few)
-    yield (
+    yield PAPER.claim(
         "fortran-tenfold",
         {
             "few_s": np.nanmean(few),
@@ -167,21 +165,21 @@ def _responses(laboratory: Laboratory) -> Measured:
         for users in (6, 10, 17)
         for run in (on_multics(laboratory, users),)
     }
-    yield "heavy-slow", {"ratios": _listed(slow, ".1f"), "least": min(slow.values())}
+    yield PAPER.claim("heavy-slow", {"ratios": _listed(slow, ".1f"), "least": min(slow.values())})
     inside, cells, level = responses.inside(laboratory)
-    yield "one-run", {"inside": inside, "cells": cells, "level": level}
+    yield PAPER.claim("one-run", {"inside": inside, "cells": cells, "level": level})
 
 
-def _both_systems(laboratory: Laboratory) -> Measured:
+def _both_systems(laboratory: Laboratory) -> Iterator[Claim]:
     users = ctss_comparison.REPORT_USERS
     ctss_cpu = np.nanmean(ctss_comparison.report(laboratory, "average_cpu_time"))
     cpu = {"multics": decomposed_at(laboratory, users).cpu.value, "ctss": ctss_cpu}
-    yield "comparable-cpu-time", {"cpu": cpu, "users": users}
+    yield PAPER.claim("comparable-cpu-time", {"cpu": cpu, "users": users})
     multics, ctss = (float(np.nanmean(average(on(laboratory, 15)))) for on in (on_multics, on_ctss))
-    yield "multics-slower", {"multics_s": multics, "ctss_s": ctss}
+    yield PAPER.claim("multics-slower", {"multics_s": multics, "ctss_s": ctss})
     report = float(np.nanmean(ctss_comparison.report(laboratory, "average_system_response_time")))
     stated = PAPER.printed(SUMMARY, {"statistic": "average_all"}, "ctss_15_users_s").value
-    yield (
+    yield PAPER.claim(
         "ctss-response",
         {
             "responses": _listed({15: ctss, users: report}, ".1f", " s"),
@@ -189,4 +187,4 @@ def _both_systems(laboratory: Laboratory) -> Measured:
             "stated": {"at_15": stated, "at_17": fact("ctss-response-time-17-users").value},
         },
     )
-    yield "ctss-cpu-time", {"ours": ctss_cpu}
+    yield PAPER.claim("ctss-cpu-time", {"ours": ctss_cpu})

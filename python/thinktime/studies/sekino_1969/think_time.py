@@ -17,6 +17,7 @@ from thinktime.stats import critical_values
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.hypothesis import ALPHA, holm
 from thinktime.stats.randomisation.power import t_detectable, t_power
+from thinktime.studies.cells import Claim
 from thinktime.studies.estimates import Array, interval
 from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.sekino_1969.charts import curves
@@ -375,12 +376,12 @@ def _chart(laboratory: Laboratory, quantity: str) -> document.Figure:
     )
 
 
-def measures(laboratory: Laboratory) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Measures of the answer of the experiment, and of whether ten issues could have given it."""
+def claims(laboratory: Laboratory) -> Iterator[Claim]:
+    """Claims on the answer of the experiment, and on whether ten issues could have given it."""
     every = {quantity: trends(laboratory, quantity) for quantity in UNITS}
     adjusted = _adjusted(every)
     others = [item for item in every[CPU] if item.users != ALONE]
-    yield (
+    yield PAPER.claim(
         "think-time-matters",
         {
             "slopes": [
@@ -393,7 +394,7 @@ def measures(laboratory: Laboratory) -> Iterator[tuple[str, dict[str, Any]]]:
         },
     )
     powers = {item.words: item.power(1) for item in others}
-    yield (
+    yield PAPER.claim(
         "think-time-undecided",
         {
             "powers": [f"{power:.2f} with {words}" for words, power in powers.items()],

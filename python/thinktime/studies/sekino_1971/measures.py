@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 def conclusions(laboratory: Laboratory) -> Chapter:
     """Every claim of the memorandum, with the statistic by which it is judged."""
-    claims = tuple(PAPER.claim(name, measures) for name, measures in _measures(laboratory))
+    claims = tuple(_measures(laboratory))
     held = sum(claim.holds is True for claim in claims)
     summary = (
         f"Of {len(claims)} statements, {held} hold on the simulated machine. The section on mechanisms shows "
@@ -77,19 +77,21 @@ def capacity(laboratory: Laboratory) -> Chapter:
     )
 
 
-def _measures(laboratory: Laboratory) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Claims by id, with their measures by name."""
+def _measures(laboratory: Laboratory) -> Iterator[Claim]:
+    """Claims with their measures by name."""
 
     def values(item: Configuration, response: str) -> Array:
         return measured(laboratory, item, response)
 
     used = {item.words: mean(laboratory, item, "eligible_mean") / item.eligible for item in SYSTEMS.values()}
-    yield "saturated", {"used": used}
+    yield PAPER.claim("saturated", {"used": used})
     useful = {item.words: interval(values(item, "useful_share"), factor=100.0) for item in (SMALL, FULL)}
     printed = {item.words: value_of(CAPACITY, item, "useful_work") for item in (SMALL, FULL)}
-    yield "percentile-throughput", {"ours": useful, "published": printed}
+    yield PAPER.claim("percentile-throughput", {"ours": useful, "published": printed})
     change = interval(values(FULL, "useful_share") - values(SMALL, "useful_share"), factor=100.0)
-    yield "throughput-falls", {"change": change, "published": printed[FULL.words] - printed[SMALL.words]}
+    yield PAPER.claim(
+        "throughput-falls", {"change": change, "published": printed[FULL.words] - printed[SMALL.words]}
+    )
     for event in ("page_fault", "getwork", "drum_interrupt"):
         response = f"{event}_between_s"
         per_fault = {
@@ -100,7 +102,7 @@ def _measures(laboratory: Laboratory) -> Iterator[tuple[str, Mapping[str, Any]]]
             item.words: value_of(BETWEEN, item, "page_fault") / value_of(BETWEEN, item, event)
             for item in (SMALL, FULL)
         }
-        yield (
+        yield PAPER.claim(
             f"core-{event.replace('_', '-')}s",
             {
                 "ratio": interval(values(LARGE, response) / values(SMALL, response)),
@@ -113,17 +115,19 @@ def _measures(laboratory: Laboratory) -> Iterator[tuple[str, Mapping[str, Any]]]
         interval(FULL.cpus * between[item.name] / between[FULL.name]) for item in (LARGE, SMALL)
     )
     theirs = FULL.cpus * value_of(BETWEEN, SMALL, "page_fault") / value_of(BETWEEN, FULL, "page_fault")
-    yield (
+    yield PAPER.claim(
         "second-processor-doubles-paging",
         {"over_large": over_large, "over_small": over_small, "published": theirs},
     )
     for event in RISING:
-        yield f"overhead-{event.replace('_', '-')}", _rise(laboratory, event)
+        yield PAPER.claim(f"overhead-{event.replace('_', '-')}", _rise(laboratory, event))
     gates = {
         item.words: interval(values(item, "gate_fault_overhead_s"), factor=1000.0)
         for item in SYSTEMS.values()
     }
-    yield "gate-fault-overhead", {"ours": gates, "estimated": value_of(OVERHEAD, SMALL, "gate_fault")}
+    yield PAPER.claim(
+        "gate-fault-overhead", {"ours": gates, "estimated": value_of(OVERHEAD, SMALL, "gate_fault")}
+    )
 
 
 def _rise(laboratory: Laboratory, event: str) -> dict[str, Any]:
