@@ -181,7 +181,7 @@ NOTES: dict[str, tuple[str, ...]] = {
         "paper's conclusions.",
     ),
 }
-"""Why cells may miss, without figures: those are computed."""
+"""Reasons why cells may miss, by table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,7 +287,7 @@ def chapter(laboratory: Laboratory) -> Chapter:
         f"effect counts where F is at "
         "least ten."
     )
-    drawn = tuple(_picture(experiment, measure) for measure in MEASURES)
+    drawn = tuple(_chart(experiment, measure) for measure in MEASURES)
     return Chapter(
         cells=figures,
         summary=summary,
@@ -308,7 +308,7 @@ def _notes(experiment: Experiment) -> dict[str, tuple[str, ...]]:
     return {**NOTES, HISTOGRAM: (counts,)}
 
 
-def _picture(experiment: Experiment, measure: Measure) -> document.Figure:
+def _chart(experiment: Experiment, measure: Measure) -> document.Figure:
     """One response in the twelve cells, published and ours."""
     shape = PAPER.tables[measure.table].shape
     points = []

@@ -58,7 +58,7 @@ class Period:
 
     @property
     def rate_per_min(self) -> float:
-        """Inputs a minute and user."""
+        """Inputs per minute and user."""
         return self.observed.inputs / self.users / (self.observed.length_s / 60.0)
 
     @property
@@ -68,7 +68,7 @@ class Period:
 
     @property
     def foreground_min(self) -> float:
-        """W_F [min]: mean number in foreground over inputs a minute (Little's law)."""
+        """W_F [min]: mean number in foreground over inputs per minute (Little's law)."""
         return self.observed.numbers[1] / (self.observed.inputs / (self.observed.length_s / 60.0))
 
 

@@ -177,7 +177,7 @@ def _anova(design: Design) -> Iterator[Cell]:
 
 F_TO_ENTER = 4.0
 VARIABLES: dict[str, Callable[[Period], float]] = {
-    "D a minute": lambda period: period.accesses / 10.0,
+    "D per minute": lambda period: period.accesses / 10.0,
     "processor utilisation": lambda period: period.observed.processor,
     "traffic intensity": lambda period: period.observed.inputs / period.observed.length_s,
     "users": lambda period: float(period.users),
@@ -190,7 +190,7 @@ VARIABLES: dict[str, Callable[[Period], float]] = {
 """Variables that the paper offers to the regression, in the units in which its coefficients can be read."""
 FACTS = {
     "regression-constant": "constant",
-    "regression-swap-rate": "D a minute",
+    "regression-swap-rate": "D per minute",
     "regression-foreground-time": "W_F, min",
 }
 
@@ -226,7 +226,7 @@ class Regression:
     @classmethod
     def printed(cls, periods: Sequence[Period]) -> Regression:
         """Regression on the two variables of the printed equation."""
-        chosen = ("D a minute", "W_F, min")
+        chosen = ("D per minute", "W_F, min")
         coefficients, r_squared = _fit(periods, chosen)
         return cls(
             chosen=chosen,
@@ -266,7 +266,7 @@ def regression(laboratory: Laboratory) -> Chapter:
         f"Forward selection takes {entered}; R² is {stepwise.r_squared:.2f}. The paper's takes D and W_F, "
         "which is the mean reaction time itself by Little's law, "
         f"and the two together here give an R² of {printed.r_squared:.2f}.",
-        "The printed coefficients are compared with D a minute and W_F in minutes, the units in which they "
+        "The printed coefficients are compared with D per minute and W_F in minutes, the units in which they "
         "describe the paper's own periods.",
     )
     method = (

@@ -31,7 +31,7 @@ _LAST_DIGIT = (
 )
 USERS = 35
 INPUT_RATE_PER_MIN = 1.62
-"""Inputs a minute and user in the middle level of Table 3, from which W_F = L_F / lambda_F follows."""
+"""Inputs per minute and user in the middle level of Table 3, from which W_F = L_F / lambda_F follows."""
 
 
 def chapter(_: object) -> Chapter:
@@ -210,7 +210,7 @@ def _regression() -> tuple[Table, str]:
         printed_off.append(as_printed - measured)
         read_off.append(as_read - measured)
         rows.append((str(row["row"]), measured, as_printed, as_read))
-    reading = f"constant {REGRESSION_READING}, D a minute, W_F = L_F / λ_F in minutes"
+    reading = f"constant {REGRESSION_READING}, D per minute, W_F = L_F / λ_F in minutes"
     listed = (
         f"The regression as printed is {min(printed_off):+.2f} to {max(printed_off):+.2f} off "
         f"log10(mean R + 0.5) of the eight measured periods of Table 4; with {reading} it is "

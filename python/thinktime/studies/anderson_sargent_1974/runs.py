@@ -140,8 +140,8 @@ def configuration(laboratory: Laboratory) -> Chapter:
     system = laboratory.system(SYSTEM)
     calibrated = system.calibrated()
     summary = (
-        f"{system.summary}. One set of parameters serves all experiments; what varies between them is said "
-        "with each.",
+        f"{system.summary}. One set of parameters serves all experiments; each part says "
+        "what varies between them.",
         f"Nothing printed gives {', '.join(calibrated)}: these were calibrated against the modified "
         "algorithm with slices of 0.2 s and Table 4.",
     )
@@ -172,10 +172,10 @@ def _network(laboratory: Laboratory) -> Figure:
         data=Table.of(
             [*means.items(), ("inputs serviced a minute", rate)],
             Col("place", lambda row: row[0]),
-            Col("mean number, or inputs a minute", lambda row: row[1], scaled=False),
+            Col("mean number, or inputs per minute", lambda row: row[1], scaled=False),
             name="figure-6-data",
             caption="Mean numbers in the queues of Figure 6",
         ),
         alt=f"The queues of the model with mean numbers for 35 users under the original scheduler: {listed}; "
-        f"{rate.value:.0f} inputs a minute pass.",
+        f"{rate.value:.0f} inputs per minute pass.",
     )

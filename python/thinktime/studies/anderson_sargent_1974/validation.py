@@ -1,4 +1,4 @@
-"""The original and the modified scheduler beside the measured system (Table 4, Figures 7 to 11)."""
+"""Original and modified scheduler, compared with the measured system (Table 4, Figures 7 to 11)."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ ALL, WITHOUT = "all", "without FORTRAN"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Range:
-    """Where one more run lies."""
+    """Range in which one more run lies."""
 
     low: float
     high: float
@@ -112,7 +112,7 @@ def chapter(laboratory: Laboratory) -> Chapter:
     method = (
         "Each replication plays the script once; a figure is the mean over replications with Student's t. "
         "Where one run lies: between order statistics of the runs, whatever their distribution. Means agree "
-        "within 20 %; single cells are one run, and nothing is claimed of them but what is said above."
+        "within 20 %; single cells are one run, and nothing is claimed of them beyond the share above."
     )
     return Chapter(
         cells=figures,

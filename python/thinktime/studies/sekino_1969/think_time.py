@@ -310,7 +310,7 @@ def _lost(laboratory: Laboratory) -> Iterator[str]:
             part = means[THINK_S.index(SCRIPTS_S)] / means[-1] if means[-1] else 0.0
             listed.append(f"{100 * part:.0f} % with {users} users")
     yield (
-        f"Of the page faults that a command has with a think time of {THINK_S[-1]} s, it has so many with "
+        f"Share of the page faults of a command with a think time of {THINK_S[-1]} s that it also has with "
         f"that of the script, {SCRIPTS_S} s: {', '.join(listed)}. Where nearly all pages are lost already, "
         "longer think times cost no more."
     )

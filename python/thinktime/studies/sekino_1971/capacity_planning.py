@@ -1,4 +1,4 @@
-"""What to buy: the effect of more core, a second processor, or more users."""
+"""Capacity planning: the effect of more core, a second processor, or more users."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from thinktime.documents import document
 from thinktime.documents.charts import Axis
-from thinktime.documents.document import Column, Key, Table
+from thinktime.documents.document import Col, Cols, Column, Key, Table
 from thinktime.documents.series import Point, Series
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.laboratory import Laboratory
@@ -64,18 +64,20 @@ def capacity(laboratory: Laboratory) -> document.Figure:
         f"{sum(shares[event] for event in EVENTS):.1f} %, idle {shares['idle']:.1f} %"
         for label, shares in bars.items()
     )
-    columns = (Column("configuration"), *(Column(f"{words(state)}, %", scaled=False) for state in COLOURS))
     return document.Figure(
         name="capacity-bars",
         title=title,
         chart=series.bars("share of the processors' time"),
-        data=Table(
+        data=Table.of(
+            bars.items(),
+            Col("configuration", lambda row: row[0]),
+            Cols(
+                [f"{words(state)}, %" for state in COLOURS],
+                lambda row: [f"{row[1][state]:.1f}" for state in COLOURS],
+                scaled=False,
+            ),
             name="capacity-bars-data",
             caption=title,
-            columns=columns,
-            rows=tuple(
-                (label, *(f"{shares[state]:.1f}" for state in COLOURS)) for label, shares in bars.items()
-            ),
         ),
         alt=f"{listed}.",
         keys=series.keys,
