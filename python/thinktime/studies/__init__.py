@@ -1,8 +1,9 @@
 """Studies: one per paper, its published tables with our values.
 
-A study is a folder: ``study.toml`` with parts, tables, claims and tolerances, ``published/*.csv`` with the
-paper's tables as printed, modules that compute cells, judge claims and draw charts, ``study.py`` as the
-table of contents, ``verdict.json`` with the result at full length, and a README.
+A study is a folder: ``study.toml`` with parts, tables, tolerances, and claims with their conditions;
+``published/*.csv`` with the paper's tables as printed; ``measures.py`` with the measures that the claims are
+judged by, ``charts.py``, and modules that compute cells; ``study.py`` as the table of contents;
+``verdict.json`` with the result at full length; and a README.
 """
 
 from __future__ import annotations

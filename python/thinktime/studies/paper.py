@@ -16,6 +16,8 @@ from thinktime.studies.cells import Cell, Claim, Kind, Row, Tolerance
 from thinktime.studies.claims import Scope, Statement
 from thinktime.studies.published import Fact, Printed, Shape, Table, read, read_facts
 
+ENDS: tuple[Literal["low", "high"], ...] = ("low", "high")
+"""Ends of a range that the text states."""
 FACTS = "facts"
 """Table of the numbers that the text of a paper states."""
 
@@ -53,8 +55,7 @@ class Agreement:
             return False
         if self.published_at_most < math.inf and (published is None or published > self.published_at_most):
             return False
-        allowed = {key: value if isinstance(value, list) else [value] for key, value in self.where.items()}
-        return all(row.get(key) in values for key, values in allowed.items())
+        return _matches(self.where, row)
 
     def tolerance(self, printed: Printed | None, total: float) -> Tolerance | None:
         """Tolerance for a printed number."""
@@ -67,6 +68,13 @@ class Agreement:
         return None
 
 
+def _matches(where: Mapping[str, Any], row: Row) -> bool:
+    """True if a row has one of the values of every key column named."""
+    return all(
+        row.get(key) in (value if isinstance(value, list) else [value]) for key, value in where.items()
+    )
+
+
 ARITHMETIC = Agreement(kind="arithmetic", within={"digits": True})
 """Rule for recomputed cells for which there is no other."""
 
@@ -77,6 +85,7 @@ class Doubt:
 
     table: str
     where: Mapping[str, Any]
+    """Values of key columns, one or a list of each."""
     quantities: Sequence[str]
     reason: str
     kinds: Sequence[Kind] = ("arithmetic", "fitted", "predicted")
@@ -308,8 +317,8 @@ class Paper:
 
     def _doubt(self, table: str, row: Row, quantity: str, kind: Kind) -> str:
         for doubt in self.doubts:
-            matches = all(row.get(key) == value for key, value in doubt.where.items())
-            if doubt.table == table and quantity in doubt.quantities and kind in doubt.kinds and matches:
+            about = doubt.table == table and quantity in doubt.quantities and kind in doubt.kinds
+            if about and _matches(doubt.where, row):
                 return doubt.reason
         return ""
 

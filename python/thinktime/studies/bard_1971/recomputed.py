@@ -27,6 +27,7 @@ from thinktime.studies.bard_1971.records import (
 from thinktime.studies.cells import Cell, Row
 from thinktime.studies.common_sections import doubtful
 from thinktime.studies.estimates import exact, rounded
+from thinktime.studies.paper import ENDS
 from thinktime.studies.published import Printed
 from thinktime.studies.study import Chapter
 
@@ -211,10 +212,9 @@ def _pair_share(tau: float, free: float, fret: float, *numbers: float) -> float:
 
 def _facts() -> Iterator[Cell]:
     r2 = [cell.value for _, cell in PAPER.tables[REGRESSION].printed("r2")]
-    for end, value in (("low", min(r2)), ("high", max(r2))):
+    for end, value in zip(ENDS, (min(r2), max(r2)), strict=True):
         ours = exact(value, "", len(r2))
-        # Literal ends, for the type checker.
-        yield PAPER.recomputed_fact("r-squared", ours, end="low" if end == "low" else "high")
+        yield PAPER.recomputed_fact("r-squared", ours, end=end)
     table = PAPER.tables[DATA_PERIODS]
     months = [table.remark(row, name) for row in table.rows for name in ("start_month", "end_month")]
     numbers = [12 * int(month[:4]) + int(month[5:]) for month in months]

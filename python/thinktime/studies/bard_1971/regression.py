@@ -28,6 +28,7 @@ from thinktime.studies.bard_1971.records import (
 from thinktime.studies.cells import Cell, Row
 from thinktime.studies.estimates import scaled
 from thinktime.studies.laboratory import Laboratory, applicable, remembered
+from thinktime.studies.paper import ENDS
 from thinktime.studies.study import Chapter
 
 if TYPE_CHECKING:
@@ -276,6 +277,6 @@ def _facts(laboratory: Laboratory) -> Iterator[Cell]:
     rule = Estimate(value=THRESHOLD, unit="multiples of s", n=1, method="parameter of the regression")
     yield PAPER.fact("outlier-rule", rule)
     r2 = [fit.r_squared for fit in four_fits(laboratory)]
-    for end, value in zip(("low", "high"), (min(r2), max(r2)), strict=True):
+    for end, value in zip(ENDS, (min(r2), max(r2)), strict=True):
         ours = Estimate(value=value, n=len(r2), method=f"{end}est of four fits")
-        yield PAPER.fact("r-squared", ours, end="low" if end == "low" else "high")
+        yield PAPER.fact("r-squared", ours, end=end)

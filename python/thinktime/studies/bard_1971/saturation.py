@@ -12,6 +12,7 @@ from thinktime.studies.bard_1971.records import PAPER, PERIODS, pooled
 from thinktime.studies.cells import Cell
 from thinktime.studies.estimates import scaled
 from thinktime.studies.laboratory import Laboratory, applicable, remembered
+from thinktime.studies.paper import ENDS
 from thinktime.studies.study import Chapter
 
 if TYPE_CHECKING:
@@ -160,9 +161,9 @@ def _regions(laboratory: Laboratory) -> Iterator[Cell]:
     nowhere = _count(0.0, len(pair.points), "percent", "nowhere")
     until = drum[1] if drum else nowhere
     rates = [y for (_, y), _ in within(pair, 0.0, until.value / 100.0)] or [max(y for _, y in pair.points)]
-    for end, value in (("low", min(rates)), ("high", max(rates))):
+    for end, value in zip(ENDS, (min(rates), max(rates)), strict=True):
         ours = _count(value, len(rates), "pages/s", "frontier, where the drum limits")
-        yield PAPER.fact("paging-rate-at-saturation", ours, end="low" if end == "low" else "high")
+        yield PAPER.fact("paging-rate-at-saturation", ours, end=end)
     yield PAPER.fact("paging-saturated-below", until)
     yield PAPER.fact("nothing-saturated", slack[0] if slack else until, end="low")
     upper = slack[1] if slack else cpu[0] if cpu else until
