@@ -128,7 +128,7 @@ def test_a_violated_assumption_is_told_with_its_figure(words, change, found):
     machine = replace(A, **change)
     one = assumption(disk_bound.predict(machine, machine), words)
     assert one.met is False
-    assert found in one.found
+    assert found in one.observed
     assert disk_bound.predict(machine, machine).holds is False
 
 
@@ -157,10 +157,10 @@ def test_all_assumptions_can_be_met():
     assert assumption(more, "time grows with").met is True
     assert more["ratio"] == 1.5
     let_through = disk_bound.predict(a, replace(a, blocks=9600.0))
-    assert assumption(let_through, "reach the disk").found == "A: 6; B: 4.8"
+    assert assumption(let_through, "reach the disk").observed == "A: 6; B: 4.8"
     assert assumption(let_through, "reach the disk").met is False
     grown = disk_bound.predict(a, replace(a, size=157))
-    assert "70 ms for sizes of 314 and of 157" in assumption(grown, "swap times").found
+    assert "70 ms for sizes of 314 and of 157" in assumption(grown, "swap times").observed
 
 
 def test_the_cpu_bound_cases():
@@ -171,7 +171,7 @@ def test_the_cpu_bound_cases():
     assert several.holds is None
     thrashing = swap_overhead.several_loaded(300.0, 10, 15, 0.1, 0.07)
     assert thrashing.holds is False
-    assert assumption(thrashing, "thrashes").found == "70 ms against half of 100 ms"
+    assert assumption(thrashing, "thrashes").observed == "70 ms against half of 100 ms"
     edge = swap_overhead.several_loaded(300.0, 10, 10, 0.14, 0.07)
     assert assumption(edge, "thrashes").met is True
 

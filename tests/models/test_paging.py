@@ -193,7 +193,7 @@ def test_a_machine_with_two_steady_states_says_so():
     light = replace(LIKE_MULTICS, users=30, core=384.0, cpus=2, max_eligible=20)
     said = {a.text.split(";")[0]: a for a in predict(light).assumptions}
     assert said["the machine has one steady state"].met is False
-    assert "less done" in said["the machine has one steady state"].found
+    assert "less done" in said["the machine has one steady state"].observed
     said = {a.text.split(";")[0]: a for a in predict(replace(light, max_eligible=5)).assumptions}
     assert said["the machine has one steady state"].met is True
 

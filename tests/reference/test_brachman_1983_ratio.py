@@ -186,7 +186,7 @@ def test_longer_bursts_lengthen_the_time_as_they_shorten_the_queue():
     beyond = disk_bound.predict(configuration(runs["157", "12", "1280"]), configuration(breaks))
     measured_ratio = float(breaks["elapsed_s"]) / float(runs["157", "12", "1280"]["elapsed_s"])
     assert beyond["ratio"] > 1.3 * measured_ratio
-    assert next(one.found for one in beyond.assumptions if one.met is False).endswith(
+    assert next(one.observed for one in beyond.assumptions if one.met is False).endswith(
         "354 ms against 50.7 ms"
     )
 
@@ -220,7 +220,7 @@ def test_the_measured_runs_that_break_an_assumption_are_told():
     good = disk_bound.predict(base, rows["157", "1280", "12"])
     assert not [one for one in good.assumptions if one.met is False]
     idle = disk_bound.predict(base, rows["157", "1280", "6"])
-    violated = {one.text: one.found for one in idle.assumptions if one.met is False}
+    violated = {one.text: one.observed for one in idle.assumptions if one.met is False}
     busy = next(found for text, found in violated.items() if "controller is busy" in text)
     assert busy == "A: 95 %; B: 77 %"
     assert any("all 6 processes are loaded and none is swapped" in found for found in violated.values())

@@ -192,9 +192,9 @@ def test_adjusting_keeps_everything_else():
 def test_residual_life_is_the_mean_of_what_is_beyond():
     sample = np.random.default_rng(5).lognormal(0.0, 1.0, 500)
     found = residual_life(sample)
-    assert found.at[0] == 0.0
+    assert found.points[0] == 0.0
     assert found.mean[0] == pytest.approx(sample.mean())
-    for t, mean, above in zip(found.at, found.mean, found.above, strict=True):
+    for t, mean, above in zip(found.points, found.mean, found.above, strict=True):
         beyond = sample[sample > t]
         assert len(beyond) == above >= 20
         assert mean == pytest.approx((beyond - t).mean(), rel=1e-9)
@@ -207,7 +207,7 @@ def covered(draw, truth, runs, cut=1.0):
     points = band = 0
     for _ in range(runs):
         found = residual_life(draw())
-        true = truth(found.at)
+        true = truth(found.points)
         points += bool(found.low[-1] <= true[-1] <= found.high[-1])
         off = np.abs(np.log(found.mean / true)) <= cut * np.log(found.high_all / found.mean)
         band += bool(off.all())
@@ -258,7 +258,7 @@ def test_weibull_residual_life_grows_as_theory_says():
 
     k = 0.6
     found = residual_life(np.random.default_rng(9).weibull(k, 3000))
-    z = found.at**k
+    z = found.points**k
     true = np.exp(z) * special.gammaincc(1 / k, z) * special.gamma(1 / k) / k
     assert ((found.low_all <= true) & (true <= found.high_all)).all()
 
@@ -266,7 +266,7 @@ def test_weibull_residual_life_grows_as_theory_says():
 def test_ties_and_few_values():
     """Above 2 all values are equal, which says nothing of the error there."""
     result = residual_life(np.repeat([1.0, 2.0, 4.0], 40))
-    assert result.at.tolist() == [0.0, 1.0]
+    assert result.points.tolist() == [0.0, 1.0]
     assert result.mean.tolist() == pytest.approx([7 / 3, 2.0])
     assert (result.low < result.mean).all()
     with pytest.raises(ValueError, match="20 different values above"):

@@ -12,7 +12,7 @@
 - `paging`: throughput of a system with demand paging (`throughput`) and the number of processes that
   should be eligible (`eligible_limit`).
 
-`CONTENTS` lists what is offered here; it is imported on first use.
+`CONTENTS` lists the public names, which are imported on first use.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ CONTENTS: dict[str, tuple[str, ...]] = {
     "paging.configuration": ("Paging",),
     "paging.stays": ("Program",),
 }
-"""What is offered here, by the module in which it is defined."""
+"""Public names, by the module that defines them."""
 
 _MODULES = {name: module for module, names in CONTENTS.items() for name in names}
 

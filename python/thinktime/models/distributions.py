@@ -67,23 +67,23 @@ class Part(ABC):
 class Point(Part):
     """Constant."""
 
-    at: float
+    location: float
 
     def moment(self, k: int) -> float:
         """Moment E[X^k]."""
-        return self.at**k
+        return self.location**k
 
     def survival(self, x: Array) -> Array:
         """Survival function P(X > x)."""
-        return np.where(x < self.at, 1.0, 0.0)
+        return np.where(x < self.location, 1.0, 0.0)
 
     def partial_moment(self, k: int, x: Array) -> Array:
         """Partial moment E[X^k; X <= x]."""
-        return np.where(x < self.at, 0.0, self.at**k)
+        return np.where(x < self.location, 0.0, self.location**k)
 
     def edges(self) -> Array:
         """Edges: the value."""
-        return np.array([self.at])
+        return np.array([self.location])
 
     def density(self, x: Array) -> Array:
         """Density, which a point does not have: 0."""
@@ -387,7 +387,7 @@ class Distribution:
         total = 0.0
         for weight, part in self._weighted():
             if isinstance(part, Point):
-                total += weight * float(function(np.array([part.at]))[0])
+                total += weight * float(function(np.array([part.location]))[0])
                 continue
             edges = part.edges()
             shared = self.edges[(self.edges > edges[0]) & (self.edges < edges[-1])]

@@ -24,13 +24,13 @@ class Assumption:
         The assumption, as a statement.
     met : bool or None
         True if the inputs meet it; None if they do not decide it.
-    found : str
+    observed : str
         Values of the inputs that decide it, where there are any: ``A 95 %, B 64 %``.
     """
 
     text: str
     met: bool | None = None
-    found: str = ""
+    observed: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

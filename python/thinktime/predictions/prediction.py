@@ -90,7 +90,7 @@ def judgement(assumptions: Sequence[Assumption]) -> str:
 def caveats(prediction: Prediction) -> tuple[str, ...]:
     """Assumptions that the inputs do not meet, as caveats."""
     return tuple(
-        f"Not met: {item.text}{f' ({item.found})' if item.found else ''}."
+        f"Not met: {item.text}{f' ({item.observed})' if item.observed else ''}."
         for item in prediction.assumptions
         if item.met is False
     )
@@ -102,7 +102,7 @@ def assumptions(name: str, prediction: Prediction) -> Table:
         prediction.assumptions,
         Col("assumption", lambda item: item.text),
         Col("met", lambda item: MET[item.met]),
-        Col("observed", lambda item: item.found or None),
+        Col("observed", lambda item: item.observed or None),
         name=f"{name}-assumptions",
         caption="Assumptions of the model",
     )

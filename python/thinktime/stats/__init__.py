@@ -5,7 +5,7 @@
 Estimate(0.7, 95 % interval 0.3 to 1.4, n=8, method='order statistics')
 
 Imports NumPy and SciPy alone. Accumulators (`LeastSquares`, `NeweyWest`, `ParetoSet`) take rows in chunks and
-merge; everything random takes a seed. `CONTENTS` lists what is offered here; it is imported on first use.
+merge; everything random takes a seed. `CONTENTS` lists the public names, which are imported on first use.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ CONTENTS: dict[str, tuple[str, ...]] = {
     "randomisation.power": ("permutation_power", "t_detectable", "t_power"),
     "frontier": ("ParetoSet", "area", "chord", "concave_hull", "dominated", "height", "maximal", "staircase"),
 }
-"""What is offered here, by the module in which it is defined."""
+"""Public names, by the module that defines them."""
 
 _MODULES = {name: module for module, names in CONTENTS.items() for name in names}
 

@@ -120,7 +120,7 @@ def _one(name: str, values: Array, level: float) -> Ageing:
     life = residual_life(values, level)
     curve = tuple(
         ResidualPoint(
-            service_s=float(life.at[k]),
+            service_s=float(life.points[k]),
             above=float(life.above[k]) / life.n,
             residual=Estimate(
                 value=float(life.mean[k]),
@@ -134,7 +134,7 @@ def _one(name: str, values: Array, level: float) -> Ageing:
             low_all=float(life.low_all[k]),
             high_all=float(life.high_all[k]),
         )
-        for k in range(len(life.at))
+        for k in range(len(life.points))
     )
     return Ageing(
         name=name,

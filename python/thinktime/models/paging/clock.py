@@ -183,8 +183,8 @@ def left(ends: Array, away: tuple[float, float], kept: float) -> tuple[Array, fl
     kept : float
         Fraction of the places that the next interaction uses too; the others remain until the hand comes.
     """
-    begin, lay = np.zeros((2, 2)), 0.0
-    still_held, still_used, lain = _decay()
+    begin, left_behind = np.zeros((2, 2)), 0.0
+    still_held, still_used, behind = _decay()
     for which, (end, absent, part) in enumerate(zip(ends, away, (kept, 1.0), strict=True)):
         number, held, used, first = end
         if held <= 0.0:
@@ -195,10 +195,10 @@ def left(ends: Array, away: tuple[float, float], kept: float) -> tuple[Array, fl
         begin[which] = part * held / number * np.array(remaining)
         # The table has places evenly before the hand; the additional time passes in its first revolution.
         longer = first - 0.5 * held
-        ever = held * _between(lain, share, math.inf) + longer
-        meanwhile = held * _between(lain, share, after) + longer * min(absent, 1.0) ** 2
-        lay += part * meanwhile + (1.0 - part) * ever
-    return begin, lay
+        ever = held * _between(behind, share, math.inf) + longer
+        meanwhile = held * _between(behind, share, after) + longer * min(absent, 1.0) ** 2
+        left_behind += part * meanwhile + (1.0 - part) * ever
+    return begin, left_behind
 
 
 @lru_cache(maxsize=1)
@@ -207,17 +207,17 @@ def _decay() -> tuple[Array, Array, Array]:
     fine = 8
     step = 1.0 / (PER_REVOLUTION * fine)
     held, used = np.ones(SHARES), np.linspace(0.0, 1.0, SHARES)
-    lain = np.zeros(SHARES)
-    rows = [(held, used, lain)]
+    behind = np.zeros(SHARES)
+    rows = [(held, used, behind)]
     for _ in range(REVOLUTIONS):
         passed = held * step
         for _ in range(PER_REVOLUTION):
             for _ in range(fine):
                 spared = passed * used / np.maximum(held, TINY)
-                lain = lain + held * step
+                behind = behind + held * step
                 held = np.maximum(held - passed + spared, 0.0)
                 used = np.minimum(np.maximum(used - spared, 0.0), held)
-            rows.append((held, used, lain))
+            rows.append((held, used, behind))
     return tuple(np.stack(columns, axis=1) for columns in zip(*rows, strict=True))  # type: ignore[return-value]
 
 

@@ -78,12 +78,12 @@ def levels(system: Paging, most: int) -> Prediction:
         *_criteria(system, held),
         Quantity("throughput_per_s", throughput, "1/s"),
         Quantity("useful_share", useful, "share"),
-        Quantity("idle_share", np.array([each.level.idle for each in held]), "share"),
+        Quantity("idle_share", np.array([item.level.idle for item in held]), "share"),
         *_events(system, held),
-        Quantity("lifetime_s", np.array([each.lifetime_s for each in held]), "s"),
-        Quantity("pages_held", np.array([each.pools.pages.held for each in held]), "page"),
-        Quantity("page_wait_mean_s", np.array([each.level.page_wait_s for each in held]), "s"),
-        Quantity("drum_utilisation", np.array([each.level.drum_utilisation for each in held]), "share"),
+        Quantity("lifetime_s", np.array([item.lifetime_s for item in held]), "s"),
+        Quantity("pages_held", np.array([item.pools.pages.held for item in held]), "page"),
+        Quantity("page_wait_mean_s", np.array([item.level.page_wait_s for item in held]), "s"),
+        Quantity("drum_utilisation", np.array([item.level.drum_utilisation for item in held]), "share"),
     ]
     assumptions = (
         Assumption("as many users want to run as may be eligible, at any time"),

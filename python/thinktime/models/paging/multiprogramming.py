@@ -188,15 +188,15 @@ def _solved(demand: Demand, hardware: Hardware, most: int, state: _State, wanted
     drum = hardware.drum_per_s(np.arange(1.0, most + 1.0) + state.writing) * (1.0 - state.writing)
     stations = _devices(hardware, drum)
     if demand.page_faults > 0.0:
-        asked = rates * demand.page_faults / both.work_s
+        requests_per_s = rates * demand.page_faults / both.work_s
         devices = np.asarray(mva(stations, most, course=True)["throughput_per_s"])
-        alternative = [Station("processors", 1.0, rates=tuple(asked.tolist())), *stations[1:]]
+        alternative = [Station("processors", 1.0, rates=tuple(requests_per_s.tolist())), *stations[1:]]
         others = np.asarray(mva(alternative, most, course=True)["throughput_per_s"])
     result = []
     for n in wanted:
         chances, reading = np.eye(1, n + 3, n)[0], 0.0
         if demand.page_faults > 0.0:
-            chances = _chances(devices[:n], asked, n)
+            chances = _chances(devices[:n], requests_per_s, n)
             reading = 1.0 - _chances(others[:n], drum[:n] / (1.0 - hardware.disk_share + 1e-12), n)[0]
         busy = 1.0 - (1.0 - reading) * (1.0 - state.writing)
         result.append(_level(demand, hardware, counts, both, rates, chances, n, busy))
@@ -247,13 +247,13 @@ def _arms_per_s(hardware: Hardware, most: int) -> tuple[float, ...]:
     return tuple(rates)
 
 
-def _chances(others: Array, own: Array, n: int) -> Array:
+def _chances(others: Array, station: Array, n: int) -> Array:
     """Probabilities of 0, 1, ... of n at a station, and two more that are 0.
 
-    `others` is the throughput of the rest of the network with 1, 2, ... there, `own` that of the station with
-    1, 2, ...; its last value holds for more (Chandy, Herzog and Woo, 1975).
+    `others` is the throughput of the rest of the network with 1, 2, ... there, `station` that of the station
+    with 1, 2, ...; its last value holds for more (Chandy, Herzog and Woo, 1975).
     """
-    served = own[np.minimum(np.arange(n), len(own) - 1)]
+    served = station[np.minimum(np.arange(n), len(station) - 1)]
     weights = np.cumprod(np.concatenate([[1.0], others[::-1] / served]))
     return np.concatenate([weights / weights.sum(), [0.0, 0.0]])
 

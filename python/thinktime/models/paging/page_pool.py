@@ -104,30 +104,30 @@ def solve(lifetime: Lifetime, use: Use, capacity: float, like: Loads | None = No
     """
     begin = np.zeros((2, 2)) if like is None else like.begin
     low, high = -math.log(LONG_S), math.log(LONG_S)
-    at, slope = (math.log(like.revolution_s) if like is not None and like.full else 0.0), 1.0
+    log_turn, slope = (math.log(like.revolution_s) if like is not None and like.full else 0.0), 1.0
     before: tuple[float, float] | None = None
     for _ in range(ROUNDS if like is None else ROUNDS_AGAIN):
-        turn_s = math.exp(at)
+        turn_s = math.exp(log_turn)
         courses = [
             clock.march(lifetime, stays, turn_s, pace, start)
             for stays, pace, start in zip(use.stays, use.paces, begin, strict=False)
         ]
         away = (use.away_s[0] / turn_s, use.away_s[1] / turn_s)
-        begin, lay = clock.left(np.sum([course.ends for course in courses], axis=0), away, use.kept)
+        begin, left_behind = clock.left(np.sum([course.ends for course in courses], axis=0), away, use.kept)
         held_s = math.fsum(course.held_s for course in courses)
         # The throughput follows from the time that each is eligible (Little's law).
         per_s = use.eligible / math.fsum(course.real_s for course in courses)
-        over = math.log(per_s * (held_s + turn_s * lay) / capacity)
-        if abs(over) < CLOSE or high - low < CLOSE or (over < 0.0 and at > math.log(LONG_S) - 1.0):
+        over = math.log(per_s * (held_s + turn_s * left_behind) / capacity)
+        if abs(over) < CLOSE or high - low < CLOSE or (over < 0.0 and log_turn > math.log(LONG_S) - 1.0):
             break
-        low, high = (at, high) if over < 0.0 else (low, at)
-        if before is not None and at != before[0]:
-            slope = min(max((over - before[1]) / (at - before[0]), SLOPES[0]), SLOPES[1])
-        before = at, over
-        at = at - over / slope
-        if not low < at < high:
-            at = 0.5 * (low + high)
-    full = at < math.log(LONG_S) - 1.0
+        low, high = (log_turn, high) if over < 0.0 else (low, log_turn)
+        if before is not None and log_turn != before[0]:
+            slope = min(max((over - before[1]) / (log_turn - before[0]), SLOPES[0]), SLOPES[1])
+        before = log_turn, over
+        log_turn = log_turn - over / slope
+        if not low < log_turn < high:
+            log_turn = 0.5 * (low + high)
+    full = log_turn < math.log(LONG_S) - 1.0
     return Loads(
         misses=tuple(course.misses for course in courses),
         examined=capacity / turn_s / per_s if full else 0.0,

@@ -466,8 +466,8 @@ def schweitzer(stations: Sequence[Station], users: Sequence[int], think_s: Seque
     """
     stations, queueing, delay, population, think = _inputs(stations, users, think_s)
     classes = len(population)
-    nothing = np.zeros((len(stations), classes, classes))
-    (residence,), _ = _core(queueing, delay, population[None], think, nothing)
+    unchanged = np.zeros((len(stations), classes, classes))
+    (residence,), _ = _core(queueing, delay, population[None], think, unchanged)
     source = "Schweitzer, International Conference on Stochastic Control and Optimization (1979)"
     error = Assumption(f"an error is accepted: {MEASURED} 3 % on average and at most 20 %")
     return _predict("Bard and Schweitzer's approximate MVA", source, stations, users, think, residence, error)
@@ -522,12 +522,12 @@ def _inputs(
 def _core(queueing: Array, delay: Array, users: Array, think: Array, change: Array) -> tuple[Array, Array]:
     """Residence times and shares in queues, of each population (a row of `users`), station and class."""
     # A user of class s sees all users of each class r but one of class s, each with its share at the station.
-    here = (users > 0.0)[:, None, :]
+    present = (users > 0.0)[:, None, :]
     diagonal = np.einsum("kss->ks", change)
-    moved = np.einsum("pr,krs->pks", users, change) - here * diagonal
+    moved = np.einsum("pr,krs->pks", users, change) - present * diagonal
     share = np.full((len(users), *queueing.shape), 1.0 / max(1, len(queueing))) * (queueing > 0.0)
     for _ in range(STEPS_MAX):
-        met = (share * users[:, None, :]).sum(axis=2, keepdims=True) - here * share + moved
+        met = (share * users[:, None, :]).sum(axis=2, keepdims=True) - present * share + moved
         waited: Array = queueing * (1.0 + np.maximum(met, 0.0))
         residence = waited + delay
         before, share = share, waited / (think + residence.sum(axis=1))[:, None, :]

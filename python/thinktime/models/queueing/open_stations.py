@@ -221,14 +221,8 @@ def mg1_las(
               W(x) = \frac{\lambda E[\min(S, x)^2]}{2 (1 - \rho(x))}, \quad \rho(x) = \lambda E[\min(S, x)]
 
     and R is the mean of R(x) over the distribution of x, by quadrature. Interactions so small that
-    :math:`\rho(x) < 1` are served even when the station is saturated. Parameters are those of `mg1_ps`.
-
-    Raises
-    ------
-    InputError
-        A negative rate or size, or a specification that is no distribution.
-    TypeError
-        An argument is of the wrong kind.
+    :math:`\rho(x) < 1` are served even when the station is saturated. Parameters and errors are those of
+    `mg1_ps`.
     """
     rate, times, sizes = _inputs(arrivals_per_s, service, sizes_s)
 
@@ -252,14 +246,8 @@ def mg1_srpt(
               + \int_0^x \frac{dt}{1 - \rho(t)}, \quad \rho(x) = \lambda E[S; S \le x]
 
     Equal times are served in order of arrival. Schrage and Miller, Operations Research 14 (1966), 670-684;
-    for its optimality Schrage, Operations Research 16 (1968), 687-690. Parameters are those of `mg1_ps`.
-
-    Raises
-    ------
-    InputError
-        A negative rate or size, or a specification that is no distribution.
-    TypeError
-        An argument is of the wrong kind.
+    for its optimality Schrage, Operations Research 16 (1968), 687-690. Parameters and errors are those of
+    `mg1_ps`.
     """
     rate, times, sizes = _inputs(arrivals_per_s, service, sizes_s)
 

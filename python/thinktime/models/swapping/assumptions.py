@@ -121,11 +121,12 @@ def _alike(both: Machines) -> Assumption:
         "the processes of a machine are alike in size and CPU time",
         _all(
             met
-            for machine, found in zip(both, sizes, strict=True)
-            for met in (len(found) == 1 if found else None, machine.equal_demands)
+            for machine, values in zip(both, sizes, strict=True)
+            for met in (len(values) == 1 if values else None, machine.equal_demands)
         ),
         _each(
-            both, lambda machine: f"sizes {' and '.join(found)}" if len(found := _sizes(machine)) > 1 else ""
+            both,
+            lambda machine: f"sizes {' and '.join(values)}" if len(values := _sizes(machine)) > 1 else "",
         ),
     )
 
@@ -188,18 +189,18 @@ def _same_burst(a: Configuration, b: Configuration, queues_compared: bool) -> As
 
 
 def _same_blocks(both: Machines) -> Assumption:
-    """Judge what the thesis leaves unsaid: a cache that more processes share lets more requests through."""
+    """Assumption that the thesis does not state: with a shared cache, more processes cause more requests."""
     text = "as many file requests of an interaction reach the disk"
-    item = [
+    per_interaction = [
         None if one.blocks is None or one.interactions is None else point(one.blocks) / one.interactions
         for one in both
     ]
-    a, b = item
+    a, b = per_interaction
     met = None if a is None or b is None else abs(b - a) <= NEGLIGIBLE * a
-    told = "; ".join(
-        f"{name}: {found:.3g}" for name, found in zip("AB", item, strict=True) if found is not None
+    observed = "; ".join(
+        f"{name}: {value:.3g}" for name, value in zip("AB", per_interaction, strict=True) if value is not None
     )
-    return Assumption(text, met, told)
+    return Assumption(text, met, observed)
 
 
 def _not(met: bool | None) -> bool | None:
@@ -212,12 +213,12 @@ def _all(met: Iterable[bool | None]) -> bool | None:
     return False if False in result else None if None in result or not result else True
 
 
-def _each(both: Machines, tell: Callable[[Configuration], str]) -> str:
+def _each(both: Machines, describe: Callable[[Configuration], str]) -> str:
     """Values of each machine, ``A: 95 %; B: not known``; empty where neither is known."""
-    told = [tell(machine) for machine in both]
-    if not any(told):
+    texts = [describe(machine) for machine in both]
+    if not any(texts):
         return ""
-    return "; ".join(f"{name}: {text or 'not known'}" for name, text in zip("AB", told, strict=True))
+    return "; ".join(f"{name}: {text or 'not known'}" for name, text in zip("AB", texts, strict=True))
 
 
 def _percent(known: Known | None) -> str:

@@ -20,7 +20,7 @@ from thinktime.models.swapping.swap_disk import SOURCE, Configuration
 from thinktime.models.uncertain import Choice, Known, above, point, propagated
 from thinktime.stats import arguments
 
-_Figures = dict[str, tuple[float, str]]
+_Values = dict[str, tuple[float, str]]
 """Value and unit by name."""
 
 
@@ -62,11 +62,11 @@ def predict(a: Configuration, b: Configuration) -> Prediction:
     arguments.record(b, Configuration, "b")
     burst = _burst_changes(a, b)
 
-    def figures(choice: Choice) -> _Figures:
+    def evaluate(choice: Choice) -> _Values:
         factors = _factors(a, b, burst, choice)
         return factors | _absolute(a, b, factors["ratio"][0], choice)
 
-    quantities = propagated(figures, (*a.known(), *b.known()))
+    quantities = propagated(evaluate, (*a.known(), *b.known()))
     needed = assumptions.of(a, b, queues_compared=burst)
     return Prediction(
         method="ratio of elapsed times, equation 3.1",
@@ -82,7 +82,7 @@ def _per_block(configuration: Configuration, choice: Choice) -> float:
     return point(configuration.block_time_s, choice) + swap
 
 
-def _factors(a: Configuration, b: Configuration, burst: bool, choice: Choice) -> _Figures:
+def _factors(a: Configuration, b: Configuration, burst: bool, choice: Choice) -> _Values:
     disk = _per_block(b, choice) / _per_block(a, choice)
     processes = b.processes / a.processes if a.processes and b.processes else 1.0
     printed = same_loaded = 1.0
@@ -104,9 +104,9 @@ def _factors(a: Configuration, b: Configuration, burst: bool, choice: Choice) ->
     }
 
 
-def _absolute(a: Configuration, b: Configuration, ratio: float, choice: Choice) -> _Figures:
+def _absolute(a: Configuration, b: Configuration, ratio: float, choice: Choice) -> _Values:
     """Predicted quantities that depend on the work done on `a`, as far as that is known."""
-    result: _Figures = {}
+    result: _Values = {}
     processes = b.processes / a.processes if a.processes and b.processes else 1.0
     if a.blocks is not None:
         blocks = point(a.blocks, choice)
@@ -125,7 +125,7 @@ def _absolute(a: Configuration, b: Configuration, ratio: float, choice: Choice) 
         think = None if machine.think_s is None else point(machine.think_s, choice)
         service = None if machine.service_s is None else point(machine.service_s, choice)
         shown = _operational(elapsed, work, machine.processes, think, service)
-        result |= {_named(quantity, name): figure for quantity, figure in shown.items()}
+        result |= {_named(quantity, name): value for quantity, value in shown.items()}
     return result
 
 
@@ -215,12 +215,12 @@ def operational(
     if service_s is not None:
         positive("service_s", service_s)
 
-    def figures(choice: Choice) -> _Figures:
+    def evaluate(choice: Choice) -> _Values:
         think = None if think_s is None else point(think_s, choice)
         service = None if service_s is None else point(service_s, choice)
         return _operational(point(elapsed_s, choice), float(interactions), processes, think, service)
 
-    quantities = propagated(figures, (elapsed_s, think_s, service_s))
+    quantities = propagated(evaluate, (elapsed_s, think_s, service_s))
     response = next((one.value for one in quantities if one.name == "response_s"), None)
     possible = Assumption(
         "elapsed time and think time leave a response time from 0 up",
@@ -235,8 +235,8 @@ def operational(
 
 def _operational(
     elapsed: float, interactions: float, processes: int | None, think: float | None, service: float | None
-) -> _Figures:
-    result: _Figures = {"throughput_per_s": (interactions / elapsed, "1/s")}
+) -> _Values:
+    result: _Values = {"throughput_per_s": (interactions / elapsed, "1/s")}
     if think is None or processes is None:
         return result
     response = processes * elapsed / interactions - think

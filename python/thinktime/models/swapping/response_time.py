@@ -179,13 +179,13 @@ def predict(system: Swapping) -> Prediction:
     arguments.record(system, Swapping, "system")
     fitting = system.fitting()
 
-    def figures(choice: Choice) -> dict[str, tuple[float, str]]:
+    def evaluate(choice: Choice) -> dict[str, tuple[float, str]]:
         demands = _demands(system, choice)
         think_s = point(system.think_s, choice)
         solved = [(chance, _shares(system, demands, think_s, fit)) for fit, chance in fitting.items()]
         return _figures(system, demands, think_s, solved)
 
-    quantities = propagated(figures, system.known())
+    quantities = propagated(evaluate, system.known())
     forced = next(quantity.value for quantity in quantities if quantity.name == "forced_swaps")
     return Prediction(
         method="closed network with a swapper",

@@ -31,7 +31,7 @@ def one_loaded(elapsed_s: Known, swap_time_s: Known, swaps: Known) -> Prediction
     at_least_zero("swap_time_s", swap_time_s)
     at_least_zero("swaps", swaps)
 
-    def figures(choice: Choice) -> dict[str, tuple[float, str]]:
+    def evaluate(choice: Choice) -> dict[str, tuple[float, str]]:
         before = point(elapsed_s, choice)
         swapping = point(swap_time_s, choice) * point(swaps, choice)
         return {
@@ -44,7 +44,7 @@ def one_loaded(elapsed_s: Known, swap_time_s: Known, swaps: Known) -> Prediction
         Assumption("the CPU is the bottleneck: without swapping it is never idle"),
         Assumption("there is more than one process, and a single one fits into memory"),
     )
-    quantities = propagated(figures, (elapsed_s, swap_time_s, swaps))
+    quantities = propagated(evaluate, (elapsed_s, swap_time_s, swaps))
     return Prediction(
         method="CPU bound, one process loaded", source=SOURCE, quantities=quantities, assumptions=needed
     )
@@ -53,12 +53,12 @@ def one_loaded(elapsed_s: Known, swap_time_s: Known, swaps: Known) -> Prediction
 def several_loaded(
     elapsed_s: Known, processes_a: int, processes_b: int, quantum_s: Known, swap_time_s: Known
 ) -> Prediction:
-    r"""Elapsed time where the CPU limits and swapping goes on beside it.
+    r"""Elapsed time where the CPU limits and swaps overlap with computing.
 
     .. math:: T_B = T_A \frac{PN_B}{PN_A} \quad \text{if } T_{swap} \le q / 2
 
     with the memory quantum q, the CPU time that a process gets while it is loaded. Neither memory nor a
-    faster swap device then brings anything, and q may fall to ``quantum_least_s``, 2 Tswap, without loss;
+    faster swap device then shortens it, and q may fall to ``quantum_least_s``, 2 Tswap, without loss;
     below it the machine thrashes: processes are not brought in as fast as they are used up. The second
     CPU-bound case of the thesis.
 
@@ -85,7 +85,7 @@ def several_loaded(
     at_least_zero("swap_time_s", swap_time_s)
     growth = count("processes_b", processes_b) / count("processes_a", processes_a)
 
-    def figures(choice: Choice) -> dict[str, tuple[float, str]]:
+    def evaluate(choice: Choice) -> dict[str, tuple[float, str]]:
         return {
             "elapsed_b_s": (point(elapsed_s, choice) * growth, "s"),
             "ratio": (growth, ""),
@@ -98,7 +98,7 @@ def several_loaded(
         Assumption("more than one process is loaded"),
         no_thrashing(quantum_s, swap_time_s),
     )
-    quantities = propagated(figures, (elapsed_s, quantum_s, swap_time_s))
+    quantities = propagated(evaluate, (elapsed_s, quantum_s, swap_time_s))
     return Prediction(
         method="CPU bound, several processes loaded", source=SOURCE, quantities=quantities, assumptions=needed
     )

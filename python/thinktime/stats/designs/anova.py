@@ -276,22 +276,22 @@ def _swept(y: Array, terms: Sequence[tuple[int, ...]], *, blocked: bool) -> line
 
 
 def _table(
-    responses: Responses, terms: Sequence[tuple[int, ...]], found: linear_anova.Sums, how: str
+    responses: Responses, terms: Sequence[tuple[int, ...]], sums: linear_anova.Sums, how: str
 ) -> Anova:
-    spent = sum(degrees for degrees, _ in found.terms) + (found.blocks[0] if found.blocks else 0)
-    degrees = responses.n - 1 - (spent if found.rank is None else found.rank - 1)
-    error = Effect(factors=("error",), degrees=degrees, squares=found.error)
+    spent = sum(degrees for degrees, _ in sums.terms) + (sums.blocks[0] if sums.blocks else 0)
+    degrees = responses.n - 1 - (spent if sums.rank is None else sums.rank - 1)
+    error = Effect(factors=("error",), degrees=degrees, squares=sums.error)
     effects = tuple(
         _tested(Effect(factors=_names(responses.factors, term), degrees=item, squares=squares), error)
-        for term, (item, squares) in zip(terms, found.terms, strict=True)
+        for term, (item, squares) in zip(terms, sums.terms, strict=True)
         if item
     )
     blocks = None
-    if found.blocks is not None:
-        degrees, squares = found.blocks
+    if sums.blocks is not None:
+        degrees, squares = sums.blocks
         blocks = _tested(Effect(factors=("blocks",), degrees=degrees, squares=squares), error)
     return Anova(
-        effects=effects, blocks=blocks, error=error, total_squares=found.total, n=responses.n, squares=how
+        effects=effects, blocks=blocks, error=error, total_squares=sums.total, n=responses.n, squares=how
     )
 
 

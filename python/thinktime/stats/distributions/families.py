@@ -208,24 +208,24 @@ class BoundedPareto:
         """Estimated values by name."""
         return {"shape": self.shape, "low": self.low, "high": self.high}
 
-    def _whole(self) -> float:
+    def _mass(self) -> float:
         return -math.expm1(self.shape * math.log(self.low / self.high))
 
     def log_density(self, x: Array) -> Array:
         """Logarithm of the density."""
-        start = math.log(self.shape / self._whole()) + self.shape * math.log(self.low)
+        start = math.log(self.shape / self._mass()) + self.shape * math.log(self.low)
         result: Array = start - (self.shape + 1) * np.log(x)
         return result
 
     def cumulative(self, x: Array) -> Array:
         """Distribution function."""
         inside = np.clip(x, self.low, self.high)
-        result: Array = -np.expm1(self.shape * np.log(self.low / inside)) / self._whole()
+        result: Array = -np.expm1(self.shape * np.log(self.low / inside)) / self._mass()
         return result
 
     def draw(self, n: int, random: np.random.Generator) -> Array:
         """Sample of `n` values."""
-        result: Array = self.low * (1 - random.random(n) * self._whole()) ** (-1 / self.shape)
+        result: Array = self.low * (1 - random.random(n) * self._mass()) ** (-1 / self.shape)
         return np.minimum(result, self.high)
 
     def moments(self) -> tuple[float, float]:
@@ -235,7 +235,7 @@ class BoundedPareto:
 
     def _moment(self, power: int) -> float:
         exponent = power - self.shape
-        start = self.shape * self.low**power / self._whole()
+        start = self.shape * self.low**power / self._mass()
         ratio = math.log(self.high / self.low)
         return start * (ratio if abs(exponent) < 1e-9 else math.expm1(exponent * ratio) / exponent)
 

@@ -1,4 +1,4 @@
-"""Distributions fitted to a sample of times, and how well each fits."""
+"""Distributions fitted to a sample of times, with their goodness of fit."""
 
 from __future__ import annotations
 

@@ -113,17 +113,7 @@ def mean_residual_life(values: ArrayLike) -> SignificanceTest:
     \tfrac12 n^3 + \tfrac12 n^2 - \tfrac12 i^2 + \tfrac16 i` (Hollander and Proschan 1975, Biometrika 62,
     585). `direction` is 1 where m rises and -1 where it falls; p is two-sided.
 
-    Parameters
-    ----------
-    values : array of shape (n,)
-        Independent observations, not negative; 10 or more.
-
-    Raises
-    ------
-    InputError
-        Fewer than 10 values, one that is not finite or negative, or all zero.
-    TypeError
-        `values` are not numbers.
+    Parameters and errors are those of `hazard_rate`.
     """
     data = arguments.lifetimes(values, N_AGEING, PURPOSE)
     n = len(data)
@@ -142,17 +132,7 @@ def used_in_expectation(values: ArrayLike) -> SignificanceTest:
     585): :math:`a_j = n - j`. `direction` is 1 where a used item has a longer expected future than a new one
     (new worse than used in expectation) and -1 where it has a shorter one; p is two-sided.
 
-    Parameters
-    ----------
-    values : array of shape (n,)
-        Independent observations, not negative; 10 or more.
-
-    Raises
-    ------
-    InputError
-        Fewer than 10 values, one that is not finite or negative, or all zero.
-    TypeError
-        `values` are not numbers.
+    Parameters and errors are those of `hazard_rate`.
     """
     data = arguments.lifetimes(values, N_AGEING, PURPOSE)
     weights = -np.arange(len(data) - 1.0, -1.0, -1.0)

@@ -23,7 +23,7 @@ CHAINS = 10_000
 class ResidualLife:
     """Mean residual life at growing points, with two bands."""
 
-    at: Array
+    points: Array
     """Points t, the first 0."""
     above: NDArray[np.int64]
     """Observations greater than t."""
@@ -87,21 +87,21 @@ def residual_life(values: ArrayLike, level: float = 0.95, *, seed: int = 1) -> R
     data = arguments.lifetimes(values, N_ABOVE, "a mean residual life")
     level, seed = arguments.level(level), arguments.whole(seed, "seed")
     n = len(data)
-    at = _points(data)
-    if not len(at):
+    points = _points(data)
+    if not len(points):
         raise InputError(f"no point has {N_ABOVE} different values above it; give more values that vary")
-    start = np.searchsorted(data, at, side="right")
+    start = np.searchsorted(data, points, side="right")
     above = n - start
     # Sums from the top: those of a long tail would drown in the difference of two totals.
     first = np.append(np.cumsum(data[::-1])[::-1], 0.0)[start]
-    mean = first / above - at
+    mean = first / above - points
     spread = np.array([float(data[low:].std(ddof=1)) for low in start.tolist()])
     error = spread / np.sqrt(above) / mean
     degrees = above - 1
     one = np.array([critical_values.student_t(level, float(free)) for free in degrees])
     every = one * _simultaneous(above * spread**2, level, seed) / critical_values.normal(level)
     return ResidualLife(
-        at=at,
+        points=points,
         above=above,
         mean=mean,
         low=mean * np.exp(-one * error),

@@ -216,7 +216,7 @@ class _Walk:
         return tuple(left)
 
     def _reached(self) -> list[set[_State]]:
-        """States that can be reached unit each unit with feasible needs of every group."""
+        """States that can be reached at each unit, from which the needs of every group can be met."""
         units = Counter(slot for slots in self._slots for slot in slots)
         reached: list[set[_State]] = [{self._start}]
         for unit, slots in enumerate(self._slots):

@@ -96,7 +96,7 @@ def _without_error(estimates: Sequence[Matrix], hypothesis: str) -> Significance
     )
 
 
-def same_coefficients(fits: Sequence[Fit], whole: Fit, hypothesis: str) -> SignificanceTest:
+def same_coefficients(fits: Sequence[Fit], pooled: Fit, hypothesis: str) -> SignificanceTest:
     r"""Test that subsets of the rows have one set of coefficients, for independent errors of one variance.
 
     .. math:: F = \frac{(S - \sum S_k) / ((K-1) p)}{\sum S_k / (n - K p)}
@@ -111,22 +111,26 @@ def same_coefficients(fits: Sequence[Fit], whole: Fit, hypothesis: str) -> Signi
     ----------
     fits : sequence of Fit
         Fits of the subsets.
-    whole : Fit
+    pooled : Fit
         Fit of all their rows.
     hypothesis : str
         Statement that is tested, for the result.
     """
     fits = arguments.records(fits, Fit, "fits", least=2)
-    columns = len(arguments.record(whole, Fit, "whole").coefficients)
+    columns = len(arguments.record(pooled, Fit, "pooled").coefficients)
     if not columns or min(fit.degrees for fit in fits) < 1:
         raise InputError("a fit has no coefficients or no degrees of freedom; give fits of more rows")
     separate = sum(fit.residual_squares for fit in fits)
     first = (len(fits) - 1) * columns
     second = sum(fit.degrees for fit in fits)
-    f = _ratio(max(whole.residual_squares - separate, 0.0) / first, separate / second)
+    f = _ratio(max(pooled.residual_squares - separate, 0.0) / first, separate / second)
     p = critical_values.f_tail(f, first, second)
     return SignificanceTest(
-        hypothesis=hypothesis, statistic=f, p=p, n=whole.n, method="F test by Chow (1960), independent errors"
+        hypothesis=hypothesis,
+        statistic=f,
+        p=p,
+        n=pooled.n,
+        method="F test by Chow (1960), independent errors",
     )
 
 
