@@ -1,8 +1,8 @@
 """Checks of the arguments of public functions: a value that is fit for use, or an error that names it.
 
 Anything that NumPy converts to an array of numbers is accepted: lists, tuples, ranges, arrays, columns of
-data frames. A value of a wrong kind raises `TypeError`, one that is out of range `InputError`; the message says
-which argument it was, what it was and what would be right.
+data frames. A value of a wrong kind raises `TypeError`, one that is out of range `InputError`; the message
+states which argument it was, what it was and what would be right.
 """
 
 from __future__ import annotations
