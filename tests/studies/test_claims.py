@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from thinktime.errors import InputError
@@ -27,7 +29,11 @@ MEASURES = {
 
 
 def statement(
-    holds_if: str | list[str] = "holds", *, undecided_if: str = "", statistic: str = "", amount: float = 0.25
+    holds_if: str | list[str] = "settled",
+    *,
+    undecided_if: str = "",
+    statistic: str = "",
+    amount: float = 0.25,
 ) -> Statement:
     return Statement(
         id="claim",
@@ -91,7 +97,8 @@ def test_a_case_may_be_undecided() -> None:
 
 
 def test_a_measure_may_be_the_verdict() -> None:
-    assert [statement().verdict({"holds": holds}) for holds in (True, False, None)] == [True, False, None]
+    verdicts = [statement("settled").verdict({"settled": holds}) for holds in (True, False, None)]
+    assert verdicts == [True, False, None]
 
 
 @pytest.mark.parametrize(
@@ -121,9 +128,7 @@ def test_statistics(statistic: str, words: str) -> None:
     ],
 )
 def test_items_of_mappings(each: str, words: str) -> None:
-    judged = Statement(
-        id="claim", source="Table 1", text="it holds", statistic="by request: {each}", each=each
-    )
+    judged = replace(statement(statistic="by request: {each}"), each=each)
     assert judged.words({**MEASURES, "whole": {"vsio": 4.0, "page_io": 5.0}}) == words
 
 
@@ -149,4 +154,4 @@ def test_an_unknown_name_is_refused() -> None:
 
 def test_an_amount_cannot_have_the_name_of_a_function() -> None:
     with pytest.raises(InputError, match="low has another meaning"):
-        Statement(id="claim", source="Table 1", text="it holds", amount={"low": 1.0})
+        Statement(id="claim", source="Table 1", text="it holds", holds_if="settled", amount={"low": 1.0})

@@ -31,7 +31,7 @@ CLAIM = Claim(study="paper", id="order", source="Table 1", holds=True, statistic
 
 
 def statement(name: str, text: str) -> Statement:
-    return Statement(id=name, source="Table 1", text=text)
+    return Statement(id=name, source="Table 1", text=text, holds_if="settled")
 
 
 def outcome(*cells: Cell, claims: tuple[Claim, ...] = (CLAIM,)) -> Outcome:

@@ -321,7 +321,7 @@ class Statement:
     """Where the paper states it."""
     text: str
     """The conclusion, in plain words."""
-    holds_if: str | Sequence[str] = "holds"
+    holds_if: str | Sequence[str]
     """Condition, in measures and amounts; of several, all must be met."""
     undecided_if: str = ""
     """Condition under which the measures decide nothing; empty where there is none."""

@@ -326,7 +326,7 @@ class Paper:
         """Amount by which a claim is judged."""
         return self.statements[claim].amounts[name]
 
-    def claim(self, name: str, measures: Scope | Sequence[Any] | bool | None, statistic: str = "") -> Claim:
+    def claim(self, name: str, measures: Scope | None, statistic: str = "") -> Claim:
         """Claim with its verdict.
 
         Parameters
@@ -335,8 +335,7 @@ class Paper:
             Its id.
         measures : mapping of str to float, Estimate, str, None, or lists and mappings of these
             Measures by the names that the condition and the statistic in `study.toml` have; None where
-            nothing could be measured, so that the claim is undecided. (A bool is the measure ``holds``, a
-            sequence the measure ``value``.)
+            nothing could be measured, so that the claim is undecided.
         statistic : str
             The measures in words, where `study.toml` does not say how to put them.
 
@@ -346,10 +345,6 @@ class Paper:
             A condition or a statistic has a name that is neither a measure nor an amount.
         """
         statement = self.statements[name]
-        if isinstance(measures, bool):
-            measures = {"holds": measures}
-        elif measures is not None and not isinstance(measures, Mapping):
-            measures = {"value": list(measures)}
         scope = {"fact": self._number, **(measures or {})}
         return Claim(
             study=self.study,
