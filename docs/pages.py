@@ -1,4 +1,4 @@
-"""Pages of the reference that are written from the code, so that they cannot differ from it."""
+"""Pages of the reference, generated from the code so that they cannot differ from it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from thinktime.questions.definition import options_of
 REFERENCE = Path(__file__).parent / "reference"
 PACKAGE = Path(thinktime.__file__).parent
 ROOMS = [room for room in thinktime.ROOMS if room != "studies"]
-"""Rooms whose modules are for users of the library; a study is run, not imported."""
+"""Rooms whose modules are for users of the library; studies are run, not imported."""
 
 
 def write(folder: Path = REFERENCE) -> None:
@@ -38,7 +38,7 @@ def write(folder: Path = REFERENCE) -> None:
 
 
 def columns() -> str:
-    """Columns of every table that all sources share."""
+    """Columns of every table that are common to all sources."""
     lines = ["# Columns", "", "Every source uses these names; a source may add columns of its own.", ""]
     for table in thinktime.log.tables():
         lines += [
@@ -77,7 +77,7 @@ def questions() -> str:
         "# Questions",
         "",
         "`thinktime analyse QUESTION LOG` and `thinktime.analyse(QUESTION, log)` answer one of them;",
-        "`thinktime report` answers all that are marked.",
+        "`thinktime report` answers all questions marked as part of the report.",
         "",
     ]
     for question in QUESTIONS:
@@ -127,7 +127,7 @@ def _walk(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...]
 
 
 def public() -> Iterator[tuple[str, dict[str, str]]]:
-    """Modules of the library with the names of their public functions and classes, and which it is."""
+    """Modules of the library, with their public functions and classes and the directive of each."""
     for room in ROOMS:
         for path in sorted((PACKAGE / room).rglob("*.py")):
             parts = path.relative_to(PACKAGE).with_suffix("").parts
@@ -138,7 +138,7 @@ def public() -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def _defined(path: Path) -> dict[str, str]:
-    """Names that a module defines for others, in its order, with the directive that documents each."""
+    """Public names of a module, in order of definition, with the directive that documents each."""
     directives = {
         ast.FunctionDef: "autofunction",
         ast.AsyncFunctionDef: "autofunction",
@@ -152,7 +152,7 @@ def _defined(path: Path) -> dict[str, str]:
 
 
 def index() -> str:
-    """Contents of the library: the face of the package, then every module by its room."""
+    """Contents of the library: the package itself, then every module by room."""
     lines = ["# Python", "", "```{eval-rst}", ".. automodule:: thinktime", "```", ""]
     for room in ROOMS:
         modules = [module for module, _ in public() if module.split(".")[1] == room]

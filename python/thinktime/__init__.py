@@ -7,7 +7,7 @@
 >>> thinktime.simulate("apl360", {"users": 30}, seed=1)  # a time-sharing system of the past, or your own
 >>> thinktime.mva([0.5, 0.1], think_s=20, users=35)      # a queueing network, exactly
 
-`CONTENTS` lists everything that is offered here. Nothing is imported before it is used.
+`CONTENTS` lists the names offered here, which are imported on first use.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ CONTENTS: dict[str, tuple[str, str]] = {
     "InputError": ("thinktime.errors", "InputError"),
     "WorkError": ("thinktime.errors", "WorkError"),
 }
-"""What the package offers at its top, and where each thing is defined (module, name)."""
+"""Names offered at the top of the package, with their definition (module, name)."""
 
 ROOMS = (
     "analyses",
@@ -75,7 +75,7 @@ ROOMS = (
     "stats",
     "studies",
 )
-"""Subpackages, in the order of the alphabet; ARCHITECTURE.md says how data flows through them."""
+"""Subpackages in alphabetical order; ARCHITECTURE.md describes the flow of data through them."""
 
 __all__ = [
     "QUESTIONS",

@@ -54,15 +54,15 @@ class Swapping:
     processes: int
     """Active processes: PN."""
     memory: int
-    """Memory for users, in clicks or any other unit that the size has too: MM."""
+    """Memory for users, in clicks or in any other unit, the same as for the size: MM."""
     size: float | Sequence[float]
-    """Size of a process, or several sizes that are dealt to the processes in turn: PS."""
+    """Size of a process, or several sizes, assigned to the processes in turn: PS."""
     blocks: Known
     """File transfers of an interaction that reach the disk."""
     block_time_s: Known
-    """Mean access and transfer time of one, without queueing: Tblock."""
+    """Mean access and transfer time of a file transfer, without queueing: Tblock."""
     swap_time_s: Known | Sequence[Known]
-    """Mean time of one swap, one way, of all that is swapped; or one for each of the sizes: Tswap."""
+    """Mean time of one swap, one way, without the text; or one time for each size: Tswap."""
     compute_s: Known
     """CPU time of the program in an interaction: PC."""
     system_s: Known = 0.0
@@ -74,7 +74,7 @@ class Swapping:
     text: float = 0.0
     """Part of the size that is pure text: all processes share one copy, which is never swapped."""
     behind: Share = 0.0
-    """Fraction of the transfers that nobody waits for, 0 to below 1."""
+    """Fraction of the transfers that no process waits for, 0 to below 1."""
     gap_s: Known = 0.0
     """Time from the end of a request at the controller to the start of the next: the interrupt's service."""
     dispatch: Literal["slices", "sharing"] = "slices"
@@ -90,9 +90,7 @@ class Swapping:
     minimum_time_out_s: float = 3.0
     """Time outside after which a process may displace a ready one: MINTIMEOUT."""
     own_controller: bool = False
-    """Whether swaps have a controller of their own.
-
-    Overlapped seeks on one controller bring less."""
+    """Whether swaps have a separate controller. Overlapped seeks on one controller gain less."""
 
     def __post_init__(self) -> None:
         """Check every field."""

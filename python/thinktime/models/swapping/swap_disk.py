@@ -44,23 +44,23 @@ class Configuration:
     loaded: Known | None = None
     """Mean number of processes in memory, NL; by default it follows from memory, size and processes."""
     memory: int | None = None
-    """Memory for users, in clicks or any other unit that the size has too: MM."""
+    """Memory for users, in clicks or in any other unit, the same as for the size: MM."""
     size: float | Sequence[float] | None = None
-    """Size of a process, or several sizes that are dealt to the processes in turn: PS."""
+    """Size of a process, or several sizes, assigned to the processes in turn: PS."""
     processes: int | None = None
     """Active processes, in memory or not: PN."""
     burst_s: Known | None = None
     """Mean compute burst: PC."""
     queue_length: Known | None = None
-    """Mean number of requests at the controller, the one in service included, as measured."""
+    """Measured mean number of requests at the controller, including the one in service."""
     utilisation: Share | None = None
     """Fraction of the time that the controller is busy."""
     think_s: Known | None = None
     """Mean think time between interactions."""
     service_s: Known | None = None
-    """Mean time of an interaction on a machine of its own, without any waiting; gives the stretch factor."""
+    """Mean time of an interaction alone on the machine, without any waiting; gives the stretch factor."""
     elapsed_s: Known | None = None
-    """Time that the whole load took; from that of A follows that of B."""
+    """Elapsed time of the whole load; that of B follows from that of A."""
     interactions: int | None = None
     """Interactions of all processes in that time, C; they give throughput and response."""
     blocks: Known | None = None
@@ -68,7 +68,7 @@ class Configuration:
     interactive: bool | None = None
     """Whether the load is interactive.
 
-    None where that is not known, as for the three below."""
+    None if unknown, as for the three below."""
     equal_demands: bool | None = None
     """Whether all processes need the same CPU time."""
     single_controller: bool | None = None
