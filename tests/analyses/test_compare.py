@@ -253,8 +253,12 @@ def test_bad_input_says_what_would_be_right(changed):
     [
         ({"1970-05-04": "a"}, {}, "has 1 treatments"),
         ({"1970-05-04": "a", "1970-05-05": "b", "1970-05-06": "c"}, {}, "has 3 treatments"),
-        ({"1970-05-04": "a", "1970-05-05": "b"}, {"control": "c"}, "control 'c' is no treatment"),
-        ({"1970-05-04": "a", "1970-05-05": "b"}, {"randomisation": "tossed"}, "is none of counterbalanced"),
+        ({"1970-05-04": "a", "1970-05-05": "b"}, {"control": "c"}, "control 'c' is not a treatment"),
+        (
+            {"1970-05-04": "a", "1970-05-05": "b"},
+            {"randomisation": "tossed"},
+            "is not one of counterbalanced",
+        ),
         ({"1970-05-04": "a", "1970-05-05": "b"}, {"blocks": ("moon",)}, "no blocking factor 'moon'"),
     ],
 )
@@ -266,8 +270,8 @@ def test_a_plan_that_is_none(treatments, options, said):
 @pytest.mark.parametrize(
     ("unit", "said"),
     [
-        ("04.05.1970", "is no day"),
-        ("1970-05-04T08:00", "is no day"),
+        ("04.05.1970", "is neither a day"),
+        ("1970-05-04T08:00", "is neither a day"),
         ("1970-05-04T08:00/1970-05-04T07:00", "ends before it begins"),
         ("1970-05-05T08:00/1970-05-05T09:00", "overlap"),
     ],
@@ -368,7 +372,7 @@ def test_designs_in_files(tmp_path, changed, result, capsys):
         ("a.toml", "treatment = 1\n", "has no key 'treatment'; the keys are control"),
         ("a.toml", "[treatments]\na = 1\n", "must give each treatment a list of days"),
         ("a.toml", "[treatments]\na = ['x']\nb = ['x']\n", "x is given to a and to b"),
-        ("a.toml", "[treatments\n", "is no TOML"),
+        ("a.toml", "[treatments\n", "is not TOML"),
     ],
 )
 def test_a_design_file_that_is_wrong(tmp_path, name, text, said):
@@ -390,7 +394,7 @@ def test_the_command_writes_a_page_with_its_charts(tmp_path, changed, capsys):
     assert "Beware:" in printed
     assert "Differences by chance alone" in page.read_text()
     for options, said in (
-        ([], "name what changed"),
+        ([], "name the change"),
         (["--treatment", "new", "--design", "x.csv"], "give one of them"),
         (["--treatment", "new", "--difference", "much"], "give a percentage such as 10%"),
     ):

@@ -215,10 +215,10 @@ def test_the_command_compares_two_logs(logs, capsys):
     first, second = str(before.path), str(after.path)
     assert cli.run(["analyse", "compare", first, second]) == 0
     printed = capsys.readouterr().out
-    assert "after against before (p < 0.001)" in printed
+    assert "after versus before (p < 0.001)" in printed
     assert "whole means are not" in printed
     for arguments, message in (
-        ([first, second, "--treatment", "new"], "--treatment: for one log"),
+        ([first, second, "--treatment", "new"], "--treatment: applies to one log"),
         ([first, first], "given twice"),
         ([first, second, first], "3 logs are given"),
     ):

@@ -105,7 +105,7 @@ def test_a_section_has_tables_and_the_three_figures(result):
         "cpu-per-interaction-lines",
     }
     assert all(figure.chart()["config"] for figure in shown.figures)
-    assert "an additional one with" in shown.summary[2]
+    assert "an additional one came with" in shown.summary[2]
 
 
 def test_one_number_of_users_has_no_line(logs):

@@ -144,7 +144,7 @@ def test_a_rate_that_moves_with_another_is_left_out_and_said(log_of):
     made["interrupts"] = 2 * made["context_switches"]
     result = overhead.analyse(log_of(made))
     left_out = next(item for item in result.left_out if item.request in ("interrupts", "context_switches"))
-    assert "moves together" in reason(left_out.reason)
+    assert "collinear" in reason(left_out.reason)
 
 
 def test_what_competes_for_the_cpu_is_no_cost(log_of):
@@ -165,7 +165,7 @@ def test_a_negative_cost_has_one_without_beside_it(log_of):
     assert found.seconds.value == pytest.approx(-0.3, abs=0.02)
     assert found.non_negative == 0.0
     assert all(item.non_negative >= 0.0 for item in result.costs)
-    assert said(result, "user time came out negative")
+    assert said(result, "user time is negative")
 
 
 def test_ticks_that_are_off_are_said_and_can_be_scaled(log_of):

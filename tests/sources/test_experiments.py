@@ -74,7 +74,7 @@ def test_a_design_is_what_the_file_says(design):
         ("[0.1, 0.2]", "[0.1, 0.1]", ["factors.time_slice", "once"]),
         ("[0.1, 0.2]", '[{kind = "x"}, 0.1]', ["factors.time_slice", "short form", "exponential(mean=20)"]),
         ("[0.1, 0.2]", f"[{', '.join(map(str, range(400)))}]", ["1200 cells", "999"]),
-        ("[factors]", "[factors", ["no TOML", "line"]),
+        ("[factors]", "[factors", ["is not TOML", "line"]),
     ],
 )
 def test_a_bad_design_names_file_key_what_was_given_and_what_is_allowed(tmp_path, wrong, right, said):
@@ -280,7 +280,7 @@ def test_runs_are_not_written_over_nor_mixed(design, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     (other / "precious").touch()
-    with pytest.raises(InputError, match="holds no runs"):
+    with pytest.raises(InputError, match="contains no runs"):
         experiments.prepare(design, other, force=True)
     assert (other / "precious").exists()
     assert not experiments.prepare(design, folder, force=True).cells[0].exists

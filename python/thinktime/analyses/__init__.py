@@ -78,7 +78,7 @@ def analyse(name: str, *logs: Log | str | Path, **options: Any) -> Any:
     Raises
     ------
     InputError
-        There is no such question, no log or one too many, or an option has a value that cannot be.
+        There is no such question, no log or one too many, or an option has an impossible value.
     TypeError
         The question has no such option, or something else than a log is given.
 

@@ -86,7 +86,7 @@ def test_ceilings_of_the_manifest_and_given_ones(log_of):
     assert both[1].columns == ("page_faults_minor", "page_faults_major")
     with pytest.raises(InputError, match="no such column; it has user_s"):
         resources.ceilings(log, {"nothing": 1.0})
-    with pytest.raises(InputError, match="is no rate"):
+    with pytest.raises(InputError, match="is not a rate"):
         resources.ceilings(log, {"disk_reads": -1.0})
 
 

@@ -356,7 +356,7 @@ def test_who_asks_for_whole_means_is_told_what_to_compare(log_of, monkeypatch, c
     words = " ".join(told.out.split())
     assert "At equal load after has less user time than before" in words
     assert "Whole means must not be compared" in words
-    assert "Whole means would say the opposite" in words
+    assert "Whole means would suggest the opposite" in words
     status, told = run(monkeypatch, capsys, before, after, "--format", "json")
     tables = {table["name"] for table in json.loads(told.out)["tables"]}
     assert {"throughput-equal-load", "throughput-differences", "throughput-standard"} <= tables

@@ -106,9 +106,9 @@ def analyse(log: Log, *, period_s: float | None = None, level: float = 0.95) -> 
     Raises
     ------
     TypeError
-        `log` is no `Log`.
+        `log` is not a `Log`.
     InputError
-        `period_s` is not positive, or `level` is no confidence.
+        `period_s` is not positive, or `level` is not a confidence.
     """
     check_log(log)
     check_level(level)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 BEFORE = Key("before", colour="other", shape="circle")
 AFTER = Key("after", colour="user", shape="circle")
-CHANGE = Key("after against before", colour="user", shape="circle")
+CHANGE = Key("after versus before", colour="user", shape="circle")
 NAMED_MOST = 3
 
 
@@ -103,7 +103,7 @@ def section(result: BeforeAfter | NotApplicable) -> Section:
 def _sentences(result: BeforeAfter) -> Iterator[str]:
     for item in foremost(result.effects)[:SENTENCES_MAX]:
         yield (
-            f"{name_of(item)}: {shown.estimate(item.difference)}{relative(item)} after against before "
+            f"{name_of(item)}: {shown.estimate(item.difference)}{relative(item)} after versus before "
             f"({p_value(item.test.p)})."
         )
     before, after = result.before, result.after

@@ -160,7 +160,7 @@ def slots(plan: Plan) -> Slots:
     Raises
     ------
     InputError
-        A unit is no day and no stretch of time, or two overlap.
+        A unit is neither a day nor a stretch of time, or two overlap.
     """
     spans = sorted((*_span(text, plan.name), text) for text in plan.treatments)
     for (_, end, first), (start, _, second) in itertools.pairwise(spans):
@@ -360,7 +360,7 @@ def read_plan(path: Path) -> Plan:
     Raises
     ------
     InputError
-        The file cannot be read, or is no plan.
+        The file cannot be read, or is not a plan.
     """
     if path.suffix.lower() == ".toml":
         return _of_toml(path)

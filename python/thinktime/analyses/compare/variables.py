@@ -53,7 +53,7 @@ def variables(
     Raises
     ------
     InputError
-        A name is no quantity of the log.
+        A name is not a quantity of the log.
     """
     candidates = requests.candidates(log) if work is None else tuple(work)
     loads = observations.role_columns(log, "load") if load is None else (load,)

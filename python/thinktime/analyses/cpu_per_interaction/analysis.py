@@ -61,7 +61,7 @@ class Line:
     component: str
     """Its name; ``CPU time`` for the whole."""
     slope: Estimate
-    """Time that goes along with an added event [s]."""
+    """Time that comes with an additional event [s]."""
     intercept: Estimate
     """Extrapolated time without events [s]."""
     deviation: float
@@ -96,7 +96,7 @@ def analyse(
     interaction, T being its CPU time and n the interactions completed in interval i; intervals are batch
     means of ratios. Each component is regressed on the events per interaction,
     :math:`t_{pk} = a_p + b_p f_k`, by least squares through the points of all numbers of users: the slope is
-    the time that goes along with an added event (`stats.series.ratio_regression.fit_line`).
+    the time that comes with an additional event (`stats.series.ratio_regression.fit_line`).
 
     The manifest describes the components; a session's ``machine`` has, as a simulated Multics writes it, ::
 
@@ -129,7 +129,7 @@ def analyse(
     Raises
     ------
     InputError
-        There is no log, or not as many different names as logs.
+        There is no log, or names and logs differ in number, or two names are equal.
     TypeError
         `logs` is not a sequence of open logs.
     """

@@ -89,9 +89,13 @@ def _sentences(result: CpuPerInteraction) -> list[str]:
     per_event = ends[0].per_event[1] if len(ends[0].per_event) > 1 else None
     if per_event is not None:
         component = result.components[1]
-        text = f"A {result.event} went with {shown.estimate(per_event)} of {component} with {_users(ends[0])}"
+        text = (
+            f"With {_users(ends[0])}, a {result.event} came with {shown.estimate(per_event)} of {component}"
+        )
         slope = next((line.slope for line in result.lines if line.component == component), None)
-        sentences.append(f"{text}, an additional one with {shown.estimate(slope)}." if slope else f"{text}.")
+        sentences.append(
+            f"{text}; an additional one came with {shown.estimate(slope)}." if slope else f"{text}."
+        )
     return sentences
 
 

@@ -38,7 +38,7 @@ class Reading:
     n: int | None = None
     """Observations behind it; the number of intervals by default."""
     by: str = ""
-    """How it was obtained, for `Estimate.method`."""
+    """Origin, for `Estimate.method`."""
     is_constant: bool = False
     """One value spread over its session: intervals within the session carry no information."""
 
@@ -60,7 +60,7 @@ class Intervals:
     """True if the sessions are used in full, except for their warm-up."""
     level: float
     negative: int
-    """Values left out because they are below zero, which no counter can be."""
+    """Values omitted because they are below zero, which is impossible for a counter."""
     dropped: int
     """Rows left out because their length is null or not positive."""
 

@@ -53,7 +53,7 @@ class Model:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Criteria:
-    """When an effect counts."""
+    """Criteria by which an effect counts."""
 
     significance: float = ALPHA
     """False-alarm rate of each F test."""
@@ -103,7 +103,7 @@ def analyse(
     model : Model
         Terms of the model.
     criteria : Criteria
-        When an effect counts.
+        Criteria by which an effect counts.
 
     Raises
     ------
@@ -538,7 +538,7 @@ def _codes(frame: pl.DataFrame, factor: Factor) -> NDArray[np.int64]:
 def _complete(design: Responses) -> tuple[NDArray[np.bool_], int]:
     """Rows of blocks that have every cell which any has, and the number of other blocks.
 
-    All rows where no block is complete: least squares then tell cells and blocks apart.
+    All rows if no block is complete: least squares then separate cells and blocks.
     """
     every = np.ones(design.n, dtype=bool)
     if design.blocks is None:

@@ -23,7 +23,7 @@ MEASURE = "record with a source that measures it (`thinktime record`)"
 MEASURED_LEAST = 0.9
 """A rate that is null in more than a tenth of the intervals would cost too many of them."""
 KEPT_APART = ("page_faults",)
-"""Sums of columns that cost so differently that each is a term of its own."""
+"""Sums of columns whose costs differ so much that each column is a separate term."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

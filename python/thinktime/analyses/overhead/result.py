@@ -16,7 +16,7 @@ class DirectCost:
 
     seconds: Estimate
     overlaps: bool
-    """Whether its interval and that of the regression have a point in common."""
+    """True if its interval and that of the regression overlap."""
     ratio: float
     """Cost by regression over the direct one."""
 
@@ -63,7 +63,7 @@ class LeftOut:
     label: str
     reason: Caveat
     tested: bool = False
-    """Whether it could have been in the regression, and was not selected."""
+    """True if it could have been in the regression but was not selected."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +150,7 @@ class Overhead(Result):
     target_mean: Estimate
     """Mean of the target [s/s for a time, else amount per second]."""
     scaled: bool
-    """Whether the target is the system's share of ticks times the exact busy time."""
+    """True if the target is the system's share of ticks times the exact busy time."""
     costs: tuple[Cost, ...]
     """``base`` first, then in the order of entry."""
     left_out: tuple[LeftOut, ...]
@@ -186,7 +186,7 @@ class Overhead(Result):
     """None where a subset would be too short."""
     tick_check: TickCheck | None
     recorder: Estimate | None
-    """CPU time of the recorder itself [s/s], which is included in what was measured."""
+    """CPU time of the recorder itself [s/s], which is included in the measured times."""
     points: tuple[Point, ...]
     """Observed and fitted, thinned evenly to at most 1000, outliers kept."""
     caveats: tuple[Caveat, ...]

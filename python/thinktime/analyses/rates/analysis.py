@@ -79,9 +79,9 @@ def analyse(log: Log, *, level: float = 0.95) -> Rates | NotApplicable:
     Raises
     ------
     TypeError
-        `log` is no `Log`.
+        `log` is not a `Log`.
     InputError
-        `level` is no confidence.
+        `level` is not a confidence.
     """
     check_log(log)
     check_level(level)

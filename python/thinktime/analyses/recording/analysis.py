@@ -72,7 +72,7 @@ class Recording(Result):
     host: Host
     sessions: int
     users_by: str | None
-    """How users were identified: ``uid``, ``session``, ``cgroup``."""
+    """Identification of users: ``uid``, ``session`` or ``cgroup``."""
     workload: Workload | None
     intervals: int
     measured_s: float
@@ -122,7 +122,7 @@ def analyse(log: Log) -> Recording:
     Raises
     ------
     TypeError
-        `log` is no `Log`.
+        `log` is not a `Log`.
     """
     import polars as pl
 
@@ -184,7 +184,7 @@ def _measured(log: Log, frame: pl.DataFrame, absent: tuple[Absent, ...]) -> Reco
 
 
 def _host(session: Mapping[str, Any]) -> Host:
-    """Host of a session; that of the last one stands for a log that goes on after a change of hardware."""
+    """Host of a session; that of the last one represents a log that continues after a change of hardware."""
     machine = session.get("machine") or {}
     cpus, memory = machine.get("cpus"), machine.get("memory_bytes")
     return Host(

@@ -211,7 +211,7 @@ def length(result: Recording) -> str:
 def _processor(host: Host) -> str | None:
     if host.cpus is None:
         return host.cpu_model
-    return f"{host.cpus} × {host.cpu_model}" if host.cpu_model else f"{host.cpus} CPUs"
+    return f"{host.cpus} × {host.cpu_model}" if host.cpu_model else shown.count(host.cpus, "CPU")
 
 
 def _workload(workload: Workload) -> str:

@@ -69,7 +69,7 @@ class ResponseGroup:
     stretch: Estimate | None
     """Stretch factor: mean response over mean service (ratio of means)."""
     throughput: Estimate | None
-    """Interactions completed per second; None for a class, which is no stretch of time."""
+    """Interactions completed per second; None for a class, which is not a stretch of time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -124,9 +124,9 @@ def analyse(
     Raises
     ------
     TypeError
-        `log` is no `Log`.
+        `log` is not a `Log`.
     InputError
-        No interaction has a class named in `without`, or `level` is no confidence.
+        No interaction has a class named in `without`, or `level` is not a confidence.
     """
     check_log(log)
     check_level(level)

@@ -67,7 +67,7 @@ class Saturation(Result):
     limits: dict[str, int]
     """Number of frontier points that each resource limits."""
     saturated_share: dict[str, Estimate]
-    """Share of all intervals in which each resource was used up, 0 to 1."""
+    """Share of all intervals in which each resource was exhausted, 0 to 1."""
     pairs: tuple[FrontierPair, ...]
     growth: Growth
     interval_s: float
@@ -80,7 +80,7 @@ class Saturation(Result):
     caveats: tuple[Caveat, ...]
 
     def _records(self) -> list[dict[str, object]]:
-        """Points, with each kind of work and each ceiling in a column of its own."""
+        """Points, with a separate column for each kind of work and each ceiling."""
         names = [item.name for item in self.dimensions]
         capped = [f"ceiling_{item.resource}" for item in self.ceilings]
         return [
@@ -113,11 +113,11 @@ def analyse(
     Interval i is dominated by j if :math:`x_{ik} \le x_{jk}` for every kind of work k (Figure 6); the
     intervals that no other dominates are the frontier. The log is read once, in pieces, and only the
     frontier of each block is kept (`frontier_blocks`). Each point is labelled with the resource that was
-    used up there. For each pair of kinds of work the curve that Bard drew by eye is the least concave one
+    exhausted there. For each pair of kinds of work the curve that Bard drew by eye is the least concave one
     above the points (`stats.frontier`), with a band from a bootstrap of whole blocks; its negative slope is
     the trade-off, over the whole frontier and in each region with a limit of its own. Two checks show
     whether it is saturation: the second half of the log must not push the frontier of the first outwards
-    more than random halves do, by the volume below it; and a point at which no resource is used up is no
+    more than random halves do, by the volume below it; and a point at which no resource is exhausted is no
     limit of the machine.
 
     Parameters
@@ -129,7 +129,7 @@ def analyse(
         Greatest rates per second by column, known from a device's construction; those of the manifest are
         used too.
     thresholds : Thresholds
-        Limits beyond which a resource counts as used up. Without stall times, swapping both in and out
+        Limits beyond which a resource counts as exhausted. Without stall times, swapping both in and out
         counts as a shortage of memory.
     replications, seed
         Of the bootstrap.
@@ -139,7 +139,7 @@ def analyse(
     Raises
     ------
     TypeError
-        `log` is no `Log`.
+        `log` is not a `Log`.
     InputError
         The log lacks the column of a dimension or ceiling, a ceiling is not positive, or `level` is no
         confidence.

@@ -49,7 +49,7 @@ class Blocks:
     limit: NDArray[np.int8]
     """Index into `limits`."""
     limits: tuple[str, ...]
-    """Resources that can have been used up."""
+    """Resources that can have been exhausted."""
     used_up: _Array
     """Number of intervals in each block (row) that each of `limits` (column) limited."""
     cloud: _Array
@@ -91,7 +91,7 @@ def read(
         Kinds of work.
     meter : Meter
     thresholds : Thresholds
-        Limits beyond which a resource counts as used up.
+        Limits beyond which a resource counts as exhausted.
     rows : int, optional
         Approximate number of intervals in a block; `block_rows` by default.
     piece_rows : int

@@ -44,7 +44,7 @@ class Region:
     """A stretch of the frontier along x with one limit (Bard 1971, Figure 7)."""
 
     limit: str
-    """Resource used up at most points near the curve; ``none``: no resource."""
+    """Resource exhausted at most points near the curve; ``none``: no resource."""
     low: float
     high: float
     border: Estimate | None
@@ -52,7 +52,7 @@ class Region:
     n: int
     """Number of intervals near the curve in this stretch."""
     agreeing: float
-    """Share of them that had used up `limit`, 0 to 1."""
+    """Share of them at which `limit` was exhausted, 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class TradeOff:
     """Range of x in which it holds."""
     high: float
     limit: str
-    """Resource used up there; empty for the whole frontier."""
+    """Resource exhausted there; empty for the whole frontier."""
     slope: Estimate
     """- dy/dx: amount of y given up for one more unit of x."""
     rate: Estimate
@@ -349,8 +349,9 @@ def regions(
 ) -> tuple[Region, ...]:
     """Regions along the curve, with intervals of their borders.
 
-    A region is a stretch in which the same resource was used up at most points near the curve. A border must
-    remove more than ln n disagreeing points (at least 2), so that a stray point makes none.
+    A region is a stretch in which the same resource was exhausted at most points near the curve. A border
+    must remove more than ln n disagreeing points (at least 2), so that a single stray point does not create
+    one.
 
     Parameters
     ----------

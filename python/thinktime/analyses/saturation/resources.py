@@ -1,4 +1,4 @@
-"""Use of the CPU, disks, memory and other resources in each interval, and the one used up."""
+"""Use of the CPU, disks, memory and other resources in each interval, and the one exhausted."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ SWAPPING_ABOVE = 1.0
 """Pages per second in each direction: less is the kernel's housekeeping, not a shortage."""
 
 LIMITS = ("cpu", "disk", "memory", "none", "unknown")
-"""Resources that can be used up, besides those with ceilings; ``unknown``: not measured."""
+"""Resources that can be exhausted, in addition to those with ceilings; ``unknown``: not measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ceiling:
     """Greatest rate of a resource, known from its construction: a drum has a fixed speed of rotation.
 
-    For a device whose busy time is not measured. It counts as used up in intervals that come close to it.
+    For a device whose busy time is not measured. It counts as exhausted in intervals that come close to it.
     """
 
     resource: str
@@ -48,7 +48,7 @@ class Ceiling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thresholds:
-    """Limits beyond which a resource counts as used up, as shares of an interval or of a ceiling."""
+    """Limits beyond which a resource counts as exhausted, as shares of an interval or of a ceiling."""
 
     idle_below: float = 0.05
     """CPU: idle share of its time."""
@@ -77,7 +77,7 @@ class Resources:
     """Share of each ceiling that was reached, shape (n, ceilings)."""
 
     def limits(self, at: Thresholds) -> NDArray[np.int8]:
-        """Resource used up in each interval: an index into `LIMITS`, beyond its end one of the ceilings.
+        """Resource exhausted in each interval: an index into `LIMITS`, beyond its end one of the ceilings.
 
         Memory, else the CPU, else the first ceiling that was reached, else a disk. Memory comes first
         because a shortage of it uses up disks and CPU too. An exhausted CPU comes before a ceiling

@@ -22,7 +22,7 @@ KEYS: dict[str, Key] = {
     "cpu": Key("limited by the CPU", colour="user", shape="circle"),
     "disk": Key("limited by a disk", colour="disk", shape="circle"),
     "memory": Key("limited by memory", colour="memory", shape="circle"),
-    "none": Key("nothing used up", colour="plain", shape="circle"),
+    "none": Key("nothing exhausted", colour="plain", shape="circle"),
     "unknown": Key("limit not measured", colour="plain", shape="circle"),
 }
 CEILING_COLOURS = ("queue", "net", "interrupt", "steal")

@@ -32,7 +32,7 @@ class Measure:
     label: str
     unit: str
     useful: bool
-    """Whether more of it is good: user time, interactions (Bard 1971; requirements of judgement)."""
+    """True if more of it is good: user time, interactions (Bard 1971; requirements of judgement)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,9 +119,9 @@ def analyse(
     Raises
     ------
     TypeError
-        `log` is no `Log`.
+        `log` is not a `Log`.
     InputError
-        The log has no such load, the width makes too many groups, or `level` is no confidence.
+        The log has no such load, the width makes too many groups, or `level` is not a confidence.
     """
     check_log(log)
     check_level(level)

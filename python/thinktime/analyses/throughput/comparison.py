@@ -132,7 +132,7 @@ def compare(
 ) -> ThroughputComparison | NotApplicable:
     r"""Differences in throughput load by load, and at one common distribution of loads.
 
-    Whole means are not compared: they differ with what users asked for (Bard 1971, Table 7 and Figures 1
+    Whole means are not compared: they depend on the users' demand (Bard 1971, Table 7 and Figures 1
     to 5). At the common distribution a log's mean is :math:`\sum_g w_g R_g` over the ranges of load that
     all logs reached often enough; the weight of a range is the mean, over the logs, of its share of the
     time at such loads. Errors are those of `standardised.standardised`, which leaves out one stretch of

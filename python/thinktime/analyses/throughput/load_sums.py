@@ -129,7 +129,7 @@ def measures_of(log: Log) -> tuple[Quantity, ...]:
 
 
 def load_of(log: Log, arrivals: Interactions | None, asked: str | None) -> Load | None:
-    """Measure of the load: the one asked for, the users who were played, or a column that varies.
+    """Measure of the load: the requested one, the users who were played, or a column that varies.
 
     None if no load was measured.
 

@@ -44,7 +44,7 @@ class Timeline(Result):
         return any(value is not None for value in self.series.get(name, ()))
 
     def _records(self) -> list[dict[str, object]]:
-        """Stretches, with each series in a column of its own."""
+        """Stretches, with a separate column for each series."""
         return [
             {
                 "start_s": start,
@@ -67,7 +67,7 @@ def analyse(log: Log) -> Timeline | NotApplicable:
     Raises
     ------
     TypeError
-        `log` is no `Log`.
+        `log` is not a `Log`.
     """
     check_log(log)
     columns = over_time(

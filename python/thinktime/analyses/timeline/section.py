@@ -76,7 +76,7 @@ class TimeAxis:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Strip:
-    """One series as it is drawn."""
+    """Series in the form in which it is drawn."""
 
     name: str
     unit: str

@@ -55,7 +55,7 @@ def analyse(log: Log) -> Users | NotApplicable:
     Raises
     ------
     TypeError
-        `log` is no `Log`.
+        `log` is not a `Log`.
     """
     check_log(log)
     if not log.has("users"):
