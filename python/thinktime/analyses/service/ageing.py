@@ -112,8 +112,7 @@ def analyse(samples: Mapping[str, Array], level: float = 0.95) -> tuple[Ageing, 
 
 def _usable(values: Array) -> bool:
     # A class with one service time only has no residual life worth a band, and zeros have no remaining time.
-    positive = values[values > 0.0]
-    return len(positive) >= N_ABOVE and float(np.ptp(positive)) > 0.0
+    return int(np.count_nonzero(values > 0.0)) >= N_ABOVE and float(np.ptp(values)) > 0.0
 
 
 def _one(name: str, values: Array, level: float) -> Ageing:

@@ -205,27 +205,13 @@ def _assessed(data: Array, best: Family, again: Fitter, level: float, count: int
 
 def _estimate(name: str, value: float, n: int, ends: Array | None, level: float) -> Estimate:
     unit = "s" if name.split()[0] in {"mean", "scale", "low", "high"} and "logarithm" not in name else ""
+    method, low, high = "maximum likelihood, parametric bootstrap", None, None
     if name in {"low", "high"}:
         # No resample extends beyond the range of its fit: percentiles would be biased.
-        return Estimate(
-            value=value,
-            unit=unit,
-            n=n,
-            method="least or greatest value seen",
-            low=None,
-            high=None,
-            level=level,
-        )
-    low, high = (None, None) if ends is None else (float(ends[0]), float(ends[1]))
-    return Estimate(
-        value=value,
-        unit=unit,
-        n=n,
-        method="maximum likelihood, parametric bootstrap",
-        low=low,
-        high=high,
-        level=level,
-    )
+        method = "least or greatest value seen"
+    elif ends is not None:
+        low, high = float(ends[0]), float(ends[1])
+    return Estimate(value=value, unit=unit, n=n, method=method, low=low, high=high, level=level)
 
 
 def distances(ordered: Array, family: Family) -> tuple[float, float]:
