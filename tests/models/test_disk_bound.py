@@ -19,15 +19,15 @@ def measured(value, half, unit="s", level=0.95):
     )
 
 
-def assumption(found, words):
-    (one,) = [one for one in found.assumptions if words in one.text]
+def assumption(prediction, words):
+    (one,) = [one for one in prediction.assumptions if words in one.text]
     return one
 
 
 def test_the_ratio_of_a_machine_with_itself_is_one():
-    found = disk_bound.predict(A, A)
-    assert found["ratio"] == found["ratio_as_printed"] == 1.0
-    assert found["change"] == 0.0
+    result = disk_bound.predict(A, A)
+    assert result["ratio"] == result["ratio_as_printed"] == 1.0
+    assert result["change"] == 0.0
 
 
 def test_a_prediction_back_is_the_inverse():
@@ -45,42 +45,42 @@ def test_what_is_known_of_the_load_is_carried_over():
     a = replace(
         A, processes=10, elapsed_s=600.0, interactions=2000, blocks=12_000.0, think_s=1.0, service_s=0.5
     )
-    found = disk_bound.predict(a, replace(a, loaded=8, processes=15))
-    assert found["elapsed_b_s"] == pytest.approx(600.0 * found["ratio"])
-    assert (found["swaps_a"], found["swaps_b"]) == (3000.0, 2250.0)
-    assert found["throughput_b_per_s"] == pytest.approx(3000 / found["elapsed_b_s"])
-    assert found["throughput_b_per_s"] / found["throughput_a_per_s"] == pytest.approx(
-        found["throughput_ratio"]
+    result = disk_bound.predict(a, replace(a, loaded=8, processes=15))
+    assert result["elapsed_b_s"] == pytest.approx(600.0 * result["ratio"])
+    assert (result["swaps_a"], result["swaps_b"]) == (3000.0, 2250.0)
+    assert result["throughput_b_per_s"] == pytest.approx(3000 / result["elapsed_b_s"])
+    assert result["throughput_b_per_s"] / result["throughput_a_per_s"] == pytest.approx(
+        result["throughput_ratio"]
     )
-    assert found["response_b_s"] == pytest.approx(15 / found["throughput_b_per_s"] - 1.0)
-    assert found["stretch_b"] == pytest.approx(found["response_b_s"] / 0.5)
+    assert result["response_b_s"] == pytest.approx(15 / result["throughput_b_per_s"] - 1.0)
+    assert result["stretch_b"] == pytest.approx(result["response_b_s"] / 0.5)
 
 
 def test_the_response_as_printed_lacks_the_number_of_processes():
-    found = disk_bound.operational(720.0, 2400, 12, 1.5, 0.6)
-    assert found["throughput_per_s"] == pytest.approx(10 / 3)
-    assert found["response_s"] == pytest.approx(12 * 0.3 - 1.5)
-    assert found["response_as_printed_s"] == pytest.approx(0.3 - 1.5)
-    assert found["stretch"] == pytest.approx(found["response_s"] / 0.6)
-    assert found.holds is None
+    result = disk_bound.operational(720.0, 2400, 12, 1.5, 0.6)
+    assert result["throughput_per_s"] == pytest.approx(10 / 3)
+    assert result["response_s"] == pytest.approx(12 * 0.3 - 1.5)
+    assert result["response_as_printed_s"] == pytest.approx(0.3 - 1.5)
+    assert result["stretch"] == pytest.approx(result["response_s"] / 0.6)
+    assert result.holds is None
     assert disk_bound.operational(720.0, 2400, 12, 5.0).holds is False
     without = [quantity.name for quantity in disk_bound.operational(720.0, 2400, 12).quantities]
     assert without == ["throughput_per_s"]
     # The printed form is right where C counts the interactions of one process.
-    assert disk_bound.operational(720.0, 200, 1, 1.5)["response_s"] == pytest.approx(found["response_s"])
+    assert disk_bound.operational(720.0, 200, 1, 1.5)["response_s"] == pytest.approx(result["response_s"])
 
 
 def test_an_interval_is_propagated_to_first_order():
     """Partial derivatives of T_B/T_A with respect to Tswap of A and of B, by hand."""
     swap_a, swap_b = measured(0.07, 0.0007), measured(0.05, 0.001)
     a, b = replace(A, swap_time_s=swap_a), replace(A, swap_time_s=swap_b)
-    found = disk_bound.predict(a, b).quantity("ratio")
+    result = disk_bound.predict(a, b).quantity("ratio")
     below = 0.05 + 0.07 / 4
     by_b = 0.001 / 4 / below
     by_a = 0.0007 / 4 * (0.05 + 0.05 / 4) / below**2
     reach = math.hypot(by_a, by_b)
-    assert found.high - found.value == pytest.approx(reach, rel=0.01)
-    assert found.value - found.low == pytest.approx(reach, rel=0.01)
+    assert result.high - result.value == pytest.approx(reach, rel=0.01)
+    assert result.value - result.low == pytest.approx(reach, rel=0.01)
 
 
 def test_one_measurement_that_both_machines_share_moves_in_both():
@@ -106,7 +106,7 @@ def test_an_interval_across_a_limit_leaves_the_assumption_open():
 
 
 @pytest.mark.parametrize(
-    ("words", "change", "found"),
+    ("words", "change", "observed"),
     [
         ("interactive", {"interactive": False}, ""),
         ("compute burst is at most", {"burst_s": 0.354, "queue_length": 3.8}, "354 ms against 70 ms"),
@@ -124,11 +124,11 @@ def test_an_interval_across_a_limit_leaves_the_assumption_open():
         ),
     ],
 )
-def test_a_violated_assumption_is_told_with_its_figure(words, change, found):
+def test_a_violated_assumption_is_told_with_its_figure(words, change, observed):
     machine = replace(A, **change)
     one = assumption(disk_bound.predict(machine, machine), words)
     assert one.met is False
-    assert found in one.observed
+    assert observed in one.observed
     assert disk_bound.predict(machine, machine).holds is False
 
 
@@ -150,9 +150,9 @@ def test_all_assumptions_can_be_met():
         single_controller=True,
         one_swap_at_a_time=True,
     )
-    found = disk_bound.predict(a, replace(a, memory=2560, queue_length=8.7))
-    assert found["loaded_b"] == 8
-    assert found.holds is True
+    result = disk_bound.predict(a, replace(a, memory=2560, queue_length=8.7))
+    assert result["loaded_b"] == 8
+    assert result.holds is True
     more = disk_bound.predict(a, replace(a, processes=15))
     assert assumption(more, "time grows with").met is True
     assert more["ratio"] == 1.5

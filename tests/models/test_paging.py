@@ -62,19 +62,19 @@ LIKE_MULTICS = Paging(
 
 @pytest.mark.parametrize(("users", "cpus"), [(1, 1), (12, 1), (40, 1), (12, 2), (40, 2)])
 def test_without_faults_it_is_the_machine_repairman(users, cpus):
-    found = predict(replace(PLAIN, users=users, max_eligible=users, cpus=cpus))
+    result = predict(replace(PLAIN, users=users, max_eligible=users, cpus=cpus))
     exact = machine_repairman(users, 10.0, 0.5, servers=cpus)
-    assert found["throughput_per_s"] == pytest.approx(exact["throughput_per_s"], rel=1e-9)
-    assert found["response_s"] == pytest.approx(exact["response_s"], rel=1e-9)
-    assert found["useful_share"] == pytest.approx(exact["utilisation"], rel=1e-9)
-    assert found["page_faults_per_interaction"] == 0.0
+    assert result["throughput_per_s"] == pytest.approx(exact["throughput_per_s"], rel=1e-9)
+    assert result["response_s"] == pytest.approx(exact["response_s"], rel=1e-9)
+    assert result["useful_share"] == pytest.approx(exact["utilisation"], rel=1e-9)
+    assert result["page_faults_per_interaction"] == 0.0
 
 
 @pytest.mark.parametrize("limit", [1, 3, 2.5])
 def test_a_limit_below_the_processors_is_as_many_servers(limit):
     """One eligible process keeps one of two processors busy; a fraction does for that part of the time."""
-    found = predict(replace(PLAIN, users=200, max_eligible=limit, cpus=2))
-    assert found["throughput_per_s"] == pytest.approx(min(limit, 2) / 0.5, rel=1e-6)
+    result = predict(replace(PLAIN, users=200, max_eligible=limit, cpus=2))
+    assert result["throughput_per_s"] == pytest.approx(min(limit, 2) / 0.5, rel=1e-6)
 
 
 def constant(users, limit):
@@ -102,11 +102,11 @@ def stations(faults, processors, most):
 def test_with_a_constant_lifetime_it_is_exact_mean_value_analysis(cpus):
     """Norton's theorem: users around a network of product form, in two steps or in one."""
     system = replace(constant(10, 10), cpus=cpus, locks="none")
-    found = predict(system)
-    faults = found["page_faults_per_interaction"]
+    result = predict(system)
+    faults = result["page_faults_per_interaction"]
     assert faults == pytest.approx(0.5 / 0.02, rel=0.01)
     exact = mva(stations(faults, (1.0, float(cpus)), 10), 10, 10.0)
-    assert found["throughput_per_s"] == pytest.approx(exact["throughput_per_s"], rel=1e-6)
+    assert result["throughput_per_s"] == pytest.approx(exact["throughput_per_s"], rel=1e-6)
     for processes in (1, 2, 7):
         held = hold(system, processes)
         inner = mva(stations(held.pools.demand.page_faults, (1.0, float(cpus)), processes), processes)
@@ -139,26 +139,26 @@ GRID = [
 @pytest.mark.parametrize("system", GRID)
 def test_the_capacity_of_the_processors_is_used_up(system):
     """Shares add up to one, share = cost / time between, and users are in one place each (Little's law)."""
-    found = predict(system)
-    shares = [found[f"{kind}_share"] for kind in KINDS]
-    assert found["useful_share"] + found["idle_share"] + sum(shares) == pytest.approx(1.0, abs=1e-9)
+    result = predict(system)
+    shares = [result[f"{kind}_share"] for kind in KINDS]
+    assert result["useful_share"] + result["idle_share"] + sum(shares) == pytest.approx(1.0, abs=1e-9)
     for kind, share in zip(KINDS, shares, strict=True):
-        assert found[f"{kind}_overhead_s"] / found[f"{kind}_between_s"] == pytest.approx(share, rel=1e-9)
-    assert 0.0 <= found["lock_wait_share"] <= sum(shares)
-    assert (found["lock_wait_share"] > 0.0) == (system.cpus == 2)
-    assert found["active_mean"] == pytest.approx(found["throughput_per_s"] * found["response_s"], rel=1e-9)
-    assert found["active_mean"] + found["throughput_per_s"] * 30.0 == pytest.approx(system.users, rel=1e-6)
-    work = found["throughput_per_s"] * system.useful_s
-    assert work == pytest.approx(found["useful_share"] * system.cpus, rel=0.1 * (system.cpus - 1) + 1e-9)
-    assert found["drum_utilisation"] <= 1.0
-    assert found["pages_held"] * found["eligible_mean"] <= system.core - system.wired
+        assert result[f"{kind}_overhead_s"] / result[f"{kind}_between_s"] == pytest.approx(share, rel=1e-9)
+    assert 0.0 <= result["lock_wait_share"] <= sum(shares)
+    assert (result["lock_wait_share"] > 0.0) == (system.cpus == 2)
+    assert result["active_mean"] == pytest.approx(result["throughput_per_s"] * result["response_s"], rel=1e-9)
+    assert result["active_mean"] + result["throughput_per_s"] * 30.0 == pytest.approx(system.users, rel=1e-6)
+    work = result["throughput_per_s"] * system.useful_s
+    assert work == pytest.approx(result["useful_share"] * system.cpus, rel=0.1 * (system.cpus - 1) + 1e-9)
+    assert result["drum_utilisation"] <= 1.0
+    assert result["pages_held"] * result["eligible_mean"] <= system.core - system.wired
 
 
 def test_more_core_never_makes_more_faults():
-    found = [predict(replace(LIKE_MULTICS, core=core)) for core in (128.0, 224.0, 512.0)]
-    faults = [each["page_faults_per_interaction"] for each in found]
+    result = [predict(replace(LIKE_MULTICS, core=core)) for core in (128.0, 224.0, 512.0)]
+    faults = [each["page_faults_per_interaction"] for each in result]
     assert faults == sorted(faults, reverse=True)
-    useful = [each["useful_share"] for each in found]
+    useful = [each["useful_share"] for each in result]
     assert all(after > before - 0.005 for before, after in pairwise(useful))
 
 
@@ -174,17 +174,17 @@ def test_a_second_processor_costs_more_overhead_an_event_and_less_without_locks(
 
 
 def test_too_many_eligible_thrash_and_the_search_finds_the_best():
-    found = levels(replace(LIKE_MULTICS, core=160.0), 8)
-    throughput = found["throughput_per_s"]
-    best = int(found["optimum"])
+    result = levels(replace(LIKE_MULTICS, core=160.0), 8)
+    throughput = result["throughput_per_s"]
+    best = int(result["optimum"])
     assert 2 <= best <= 5
     assert throughput[best - 1] == max(throughput)
     assert list(throughput[best - 1 :]) == sorted(throughput[best - 1 :], reverse=True)
-    assert found["good_from"] <= best <= found["good_to"] < found["thrashing_from"] <= 8
-    assert throughput[int(found["thrashing_from"]) - 1] < 0.5 * max(throughput)
-    lifetimes = found["lifetime_s"]
+    assert result["good_from"] <= best <= result["good_to"] < result["thrashing_from"] <= 8
+    assert throughput[int(result["thrashing_from"]) - 1] < 0.5 * max(throughput)
+    lifetimes = result["lifetime_s"]
     assert list(lifetimes) == sorted(lifetimes, reverse=True)
-    assert found.holds is None
+    assert result.holds is None
     assert levels(LIKE_MULTICS, 2).holds is False
 
 

@@ -53,11 +53,11 @@ def test_options_of_a_stand_for_b_where_its_own_do_not(predict_command):
     more = ["--processes", 10, "--processes-b", 15, "--block-time-b", "40ms", "--elapsed", "10m"]
     status, output, _ = predict_command("disk-bound", *BASE, *more, "--format", "json")
     assert status == 0
-    found = figures(output)
+    result = figures(output)
     ratio = (0.04 + 0.07 / 4) / (0.05 + 0.07 / 4) * 1.5
-    assert found["ratio"]["value"] == pytest.approx(ratio)
-    assert found["elapsed_b_s"]["value"] == pytest.approx(600.0 * ratio)
-    assert found["ratio"]["low"] is None
+    assert result["ratio"]["value"] == pytest.approx(ratio)
+    assert result["elapsed_b_s"]["value"] == pytest.approx(600.0 * ratio)
+    assert result["ratio"]["low"] is None
 
 
 def test_intervals_are_carried_over_to_the_prediction(predict_command):
@@ -84,9 +84,9 @@ def test_files_give_machines_and_options_win(predict_command, tmp_path):
     b.write_text("memory = 2560\nelapsed = 620\nutilisation = 0.7\n")
     status, output, _ = predict_command("disk-bound", a, b, "--swap-time-b", "30ms", "--format", "json")
     assert status == 0
-    found = figures(output)
-    assert (found["loaded_a"]["value"], found["loaded_b"]["value"]) == (5, 10)
-    assert found["ratio"]["value"] == pytest.approx((0.04 + 0.03 / 10) / (0.04 + 0.06 / 5))
+    result = figures(output)
+    assert (result["loaded_a"]["value"], result["loaded_b"]["value"]) == (5, 10)
+    assert result["ratio"]["value"] == pytest.approx((0.04 + 0.03 / 10) / (0.04 + 0.06 / 5))
     assert "Measured on B were 620" in json.loads(output)["summary"][2]
     told = assumptions(output)
     assert told["the controller is busy more than 80 % of the time"] == ("no", "A: 96 %; B: 70 %")
@@ -97,8 +97,8 @@ def test_files_give_machines_and_options_win(predict_command, tmp_path):
 def test_another_memory_decides_anew_how_many_are_loaded(predict_command):
     sized = ["--block-time", "50ms", "--swap-time", "70ms", "--memory", 1300, "--size", 300, "--loaded", 3]
     _, output, _ = predict_command("disk-bound", *sized, "--memory-b", 2500, "--format", "json")
-    found = figures(output)
-    assert (found["loaded_a"]["value"], found["loaded_b"]["value"]) == (3, 8)
+    result = figures(output)
+    assert (result["loaded_a"]["value"], result["loaded_b"]["value"]) == (3, 8)
 
 
 @pytest.fixture(scope="module")
@@ -121,8 +121,8 @@ def test_a_log_says_what_it_knows(predict_command, log):
     rest = ["--loaded", 4, "--loaded-b", 8, "--swap-time", "70ms"]
     status, output, errors = predict_command("disk-bound", "--from", log, *rest, "--format", "json")
     assert status == 0, errors
-    found = figures(output)["ratio"]
-    assert found["value"] == pytest.approx((0.02 + 0.07 / 8) / (0.02 + 0.07 / 4))
+    result = figures(output)["ratio"]
+    assert result["value"] == pytest.approx((0.02 + 0.07 / 8) / (0.02 + 0.07 / 4))
     busy = assumptions(output)["the controller is busy more than 80 % of the time"]
     assert busy == ("not known", "A: 82 %; B: not known")
 

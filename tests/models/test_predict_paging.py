@@ -26,14 +26,14 @@ def test_ranges_and_a_simulation_stand_side_by_side(run):
     arguments = ("--max-eligible", "2..3", "--core", 192, "--simulate", 2, "--format", "json")
     status, output, errors = run(*short, *arguments)
     assert (status, errors) == (0, "")
-    found = tables(output)
-    beside = {row[0]: row for row in found["paging-simulated"]["rows"]}
+    result = tables(output)
+    beside = {row[0]: row for row in result["paging-simulated"]["rows"]}
     _, _, predicted, simulated, less = beside["useful_share"]
     assert simulated["low"] < simulated["value"] < simulated["high"]
     assert less["value"] == pytest.approx(predicted["value"] - simulated["value"])
-    assert [row[0] for row in found["paging-max-eligible"]["rows"]] == ["2", "3"]
-    assert len(found["paging-levels"]["rows"]) == 2
-    assert dict(found["paging-machine"]["rows"])["core"] == "192"
+    assert [row[0] for row in result["paging-max-eligible"]["rows"]] == ["2", "3"]
+    assert len(result["paging-levels"]["rows"]) == 2
+    assert dict(result["paging-machine"]["rows"])["core"] == "192"
     assert "simulated" in output
 
 

@@ -53,9 +53,9 @@ def test_a_file_gives_what_the_model_says_and_an_option_wins(run):
     status, output, errors = run("machine.toml", "--format", "json")
     assert (status, errors) == (0, "")
     figures = {row[0]: row[2]["value"] for row in table(output, "figures")}
-    found = predict(MACHINE)
-    assert figures["elapsed_s"] == pytest.approx(found["elapsed_s"], rel=1e-12)
-    assert figures["swaps"] == pytest.approx(found["swaps"], rel=1e-12)
+    result = predict(MACHINE)
+    assert figures["elapsed_s"] == pytest.approx(result["elapsed_s"], rel=1e-12)
+    assert figures["swaps"] == pytest.approx(result["swaps"], rel=1e-12)
     _, output, _ = run("machine.toml", "--memory", "1280", "--format", "json")
     assert {row[0]: row[2]["value"] for row in table(output, "figures")}["fitting"] == 8.0
 

@@ -14,11 +14,11 @@ TWO = Station("disk", (0.1, 0.2))
 
 
 def test_a_prediction_cannot_be_changed():
-    found = networks.mva([0.1, 0.2], 5, 1.0)
+    result = networks.mva([0.1, 0.2], 5, 1.0)
     with pytest.raises(dataclasses.FrozenInstanceError):
-        found.method = "guess"
+        result.method = "guess"
     with pytest.raises(ValueError, match="read-only"):
-        found["queue"][0] = 1.0
+        result["queue"][0] = 1.0
 
 
 def test_an_unknown_figure_names_those_that_there_are():
@@ -35,22 +35,22 @@ def test_assumptions_say_whether_the_inputs_meet_them():
     assert saturated["throughput_per_s"] == 2.0
 
     def met(**service):
-        found = machine_repairman(5, 1.0, 0.1, **service)
-        return found.assumptions[-1].met
+        result = machine_repairman(5, 1.0, 0.1, **service)
+        return result.assumptions[-1].met
 
     assert [met(), met(variation=1.0), met(variation=2.0), met(discipline="ps")] == [None, True, False, True]
 
 
 def test_every_quantity_has_a_name_with_its_unit():
     suffixes = {"s": "_s", "1/s": "_per_s"}
-    for found in (
+    for result in (
         networks.mva([1.0], 3),
         open_stations.mg1_las(1.0, 0.5, [0.1]),
         operational_laws.asymptotic([1.0], 3),
         operational_laws.little(1.0, 2.0),
     ):
-        assert found.source
-        for quantity in found.quantities:
+        assert result.source
+        for quantity in result.quantities:
             assert quantity.name.endswith(suffixes.get(quantity.unit, ""))
 
 
@@ -65,9 +65,9 @@ def test_laws_are_arithmetic():
 
 def test_the_saturation_point_of_the_textbook():
     # Lazowska et al., Quantitative System Performance (1984): N* = (D + Z) / Dmax.
-    found = operational_laws.asymptotic([5.0, 4.0, 3.0], 20, 15.0)
-    assert found["saturation_users"] == pytest.approx(27 / 5)
-    assert found["throughput_high_per_s"] == pytest.approx(0.2)
+    result = operational_laws.asymptotic([5.0, 4.0, 3.0], 20, 15.0)
+    assert result["saturation_users"] == pytest.approx(27 / 5)
+    assert result["throughput_high_per_s"] == pytest.approx(0.2)
     assert operational_laws.asymptotic([5.0, 4.0, 3.0], 1, 15.0)["throughput_high_per_s"] == pytest.approx(
         1 / 27
     )
@@ -119,7 +119,7 @@ def test_bad_input_is_refused_by_name(call, words):
 
 def test_a_large_network_is_solved_approximately():
     stations = [Station("cpu", (0.1, 0.02, 0.3)), Station("disk", (0.05, 0.3, 0.1), servers=2)]
-    found = schweitzer(stations, [4000, 2000, 0], [30.0, 20.0, 10.0])
-    assert found["throughput_per_s"][2] == 0.0
-    assert np.all(found["utilisation"].sum(axis=1) <= 1.0 + 1e-9)
-    assert any("error is accepted" in one.text for one in found.assumptions)
+    result = schweitzer(stations, [4000, 2000, 0], [30.0, 20.0, 10.0])
+    assert result["throughput_per_s"][2] == 0.0
+    assert np.all(result["utilisation"].sum(axis=1) <= 1.0 + 1e-9)
+    assert any("error is accepted" in one.text for one in result.assumptions)

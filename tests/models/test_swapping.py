@@ -43,13 +43,13 @@ LIKE_UNIX = replace(
 @pytest.mark.parametrize("users", [1, 2, 7, 30])
 @pytest.mark.parametrize("think_s", [0.0, 0.7, 20.0])
 def test_with_memory_for_all_it_is_exact_mean_value_analysis(users, think_s):
-    found = predict(replace(PLAIN, processes=users, memory=157 * users, think_s=think_s))
+    result = predict(replace(PLAIN, processes=users, memory=157 * users, think_s=think_s))
     exact = mva([5.0 * 0.04, 0.06], users, think_s)
-    assert found["throughput_per_s"] == pytest.approx(exact["throughput_per_s"], rel=1e-9)
-    assert found["queue_length"] == pytest.approx(exact["queue"][0], rel=1e-9)
-    assert found["controller_utilisation"] == pytest.approx(exact["utilisation"][0], rel=1e-9)
-    assert found["response_s"] == pytest.approx(exact["response_s"], rel=1e-9)
-    assert found["swaps"] == 0.0
+    assert result["throughput_per_s"] == pytest.approx(exact["throughput_per_s"], rel=1e-9)
+    assert result["queue_length"] == pytest.approx(exact["queue"][0], rel=1e-9)
+    assert result["controller_utilisation"] == pytest.approx(exact["utilisation"][0], rel=1e-9)
+    assert result["response_s"] == pytest.approx(exact["response_s"], rel=1e-9)
+    assert result["swaps"] == 0.0
 
 
 def test_swaps_that_take_no_time_are_as_good_as_memory_for_all():
@@ -59,35 +59,35 @@ def test_swaps_that_take_no_time_are_as_good_as_memory_for_all():
 
 def test_one_loaded_of_many_is_swapped_in_works_and_is_swapped_out():
     """X = 1 / (D + 2 Tswap): somebody is always ready, and nothing overlaps."""
-    found = predict(replace(PLAIN, processes=40, memory=157, think_s=0.5))
-    assert found["throughput_per_s"] == pytest.approx(1.0 / (0.2 + 0.06 + 2 * 0.05), rel=1e-9)
-    assert found["swaps_per_interaction"] == pytest.approx(2.0, rel=1e-9)
+    result = predict(replace(PLAIN, processes=40, memory=157, think_s=0.5))
+    assert result["throughput_per_s"] == pytest.approx(1.0 / (0.2 + 0.06 + 2 * 0.05), rel=1e-9)
+    assert result["swaps_per_interaction"] == pytest.approx(2.0, rel=1e-9)
 
 
 def test_a_disk_that_limits_works_on_an_interaction_and_its_two_swaps():
     """X = 1 / (D + 2 Tswap) with any number loaded, if pauses are long and somebody is always ready."""
     busy = replace(PLAIN, processes=200, memory=4 * 157, compute_s=0.0, think_s=20.0)
-    found = predict(busy)
-    assert found["controller_utilisation"] == pytest.approx(1.0, abs=1e-3)
-    assert found["swaps_per_interaction"] == pytest.approx(2.0, rel=0.03)
-    assert found["throughput_per_s"] == pytest.approx(1.0 / (0.2 + 2 * 0.05), rel=0.01)
+    result = predict(busy)
+    assert result["controller_utilisation"] == pytest.approx(1.0, abs=1e-3)
+    assert result["swaps_per_interaction"] == pytest.approx(2.0, rel=0.03)
+    assert result["throughput_per_s"] == pytest.approx(1.0 / (0.2 + 2 * 0.05), rel=0.01)
 
 
 def test_a_cpu_that_limits_gives_its_rate_whatever_the_memory():
     computing = replace(LIKE_UNIX, processes=12, compute_s=2.0, memory=10 * 157, dispatch="sharing")
-    found = predict(computing)
-    assert found["cpu_utilisation"] == pytest.approx(1.0, abs=0.03)
+    result = predict(computing)
+    assert result["cpu_utilisation"] == pytest.approx(1.0, abs=0.03)
     assert predict(replace(computing, memory=12 * 157))["throughput_per_s"] == pytest.approx(
-        found["throughput_per_s"], rel=0.02
+        result["throughput_per_s"], rel=0.02
     )
 
 
 def test_processes_that_never_pause_are_forced_out_in_turn():
-    found = predict(replace(LIKE_UNIX, think_s=0.0))
-    assert found["forced_swaps"] == pytest.approx(0.5)
+    result = predict(replace(LIKE_UNIX, think_s=0.0))
+    assert result["forced_swaps"] == pytest.approx(0.5)
     # Four stay three seconds at least.
-    assert 0.0 < found["swaps_per_interaction"] * found["throughput_per_s"] / 2 <= 4 / 3.0
-    assert any(assumption.met is False for assumption in found.assumptions)
+    assert 0.0 < result["swaps_per_interaction"] * result["throughput_per_s"] / 2 <= 4 / 3.0
+    assert any(assumption.met is False for assumption in result.assumptions)
 
 
 GRID = [
@@ -102,19 +102,19 @@ GRID = [
 @pytest.mark.parametrize("system", GRID)
 def test_no_bound_is_broken(system):
     """Asymptotic bounds, Little's law over all processes, and what a device can do."""
-    found = predict(system)
-    x = found["throughput_per_s"]
+    result = predict(system)
+    x = result["throughput_per_s"]
     disk_s, cpu_s = 5.0 * (0.04 + system.gap_s), system.compute_s + system.system_s
     alone_s = 5.0 * (1 - system.behind) * (0.04 + system.gap_s) + cpu_s
     assert x <= min(1 / disk_s, 1 / cpu_s if cpu_s else 1e9, system.processes / (1.0 + alone_s)) * (1 + 1e-9)
-    assert found["controller_utilisation"] <= 1.0 + 1e-9
-    assert found["cpu_utilisation"] <= 1.0 + 1e-9
-    assert found["swaps_per_interaction"] <= 2.0 + 1e-9 or found["forced_swaps"] > 0.0
-    where = sum(found[name] for name in ("active", "pausing_in", "pausing_out", "ready_out", "swapper_busy"))
+    assert result["controller_utilisation"] <= 1.0 + 1e-9
+    assert result["cpu_utilisation"] <= 1.0 + 1e-9
+    assert result["swaps_per_interaction"] <= 2.0 + 1e-9 or result["forced_swaps"] > 0.0
+    where = sum(result[name] for name in ("active", "pausing_in", "pausing_out", "ready_out", "swapper_busy"))
     assert where == pytest.approx(system.processes, rel=1e-9)
     # Little's law for pauses: those in memory, outside, and on their way out.
-    pausing = found["pausing_in"] + found["pausing_out"]
-    assert pausing - 1e-9 <= x * 1.0 <= pausing + found["swapper_busy"] + 1e-9
+    pausing = result["pausing_in"] + result["pausing_out"]
+    assert pausing - 1e-9 <= x * 1.0 <= pausing + result["swapper_busy"] + 1e-9
 
 
 @pytest.mark.parametrize("base", [PLAIN, LIKE_UNIX])
@@ -131,16 +131,16 @@ def test_more_of_anything_good_is_never_worse(base):
         "own_controller": [False, True],
     }
     for name, values in better.items():
-        found = rates(name, values)
-        assert found == sorted(found), name
+        result = rates(name, values)
+        assert result == sorted(result), name
 
 
 def test_more_users_never_do_less_in_all_and_each_waits_longer():
-    found = [predict(replace(LIKE_UNIX, processes=n)) for n in range(1, 16)]
-    response = [float(one["response_s"]) for one in found]
+    result = [predict(replace(LIKE_UNIX, processes=n)) for n in range(1, 16)]
+    response = [float(one["response_s"]) for one in result]
     assert response == sorted(response)
     # Swapping begins beyond four: what all do may fall by what swaps cost, not by more.
-    through = [float(one["throughput_per_s"]) for one in found]
+    through = [float(one["throughput_per_s"]) for one in result]
     assert all(after > 0.93 * before for before, after in pairwise(through))
 
 
@@ -164,8 +164,8 @@ def test_unequal_sizes_fit_as_a_count_over_all_orders_says():
 
 def test_shared_text_is_in_memory_once():
     assert number_that_fit(650, [157] * 12, text=78) == pytest.approx({7: 1.0})
-    found = predict(replace(LIKE_UNIX, processes=12, memory=650, text=78))
-    assert found["fitting"] == pytest.approx((650 - 78) // (157 - 78))
+    result = predict(replace(LIKE_UNIX, processes=12, memory=650, text=78))
+    assert result["fitting"] == pytest.approx((650 - 78) // (157 - 78))
 
 
 def test_unequal_sizes_lie_between_the_equal_ones():

@@ -68,8 +68,8 @@ def test_power(name, test, side):
         parts = [50.0 * k + poisson_process(random, 33 if k % 2 else 100, 50.0) for k in range(12)]
         return np.concatenate(parts)
 
-    found = [TESTS[test](draw(), 600.0) for _ in range(60)]
-    assert sum(one.rejected() and side in {0, one.direction} for one in found) >= 48
+    result = [TESTS[test](draw(), 600.0) for _ in range(60)]
+    assert sum(one.rejected() and side in {0, one.direction} for one in result) >= 48
 
 
 def test_a_finite_population_that_waits_is_too_even():
@@ -78,18 +78,18 @@ def test_a_finite_population_that_waits_is_too_even():
     hits = 0
     for _ in range(40):
         times = np.concatenate([renewal(random.exponential(3.0, 200) + 3.0) for _ in range(5)])
-        found = TESTS["counts"](np.sort(times), 600.0)
-        hits += found.rejected() and found.direction < 0
+        result = TESTS["counts"](np.sort(times), 600.0)
+        hits += result.rejected() and result.direction < 0
     assert hits >= 36
 
 
 def test_dispersion_of_equal_counts_is_zero_and_its_interval_the_chi_square():
     assert poisson.dispersion([4.0] * 10).value == 0.0
     counts = np.random.default_rng(53).poisson(6.0, 50)
-    found = poisson.dispersion(counts)
-    assert found.value == pytest.approx(counts.var(ddof=1) / counts.mean())
-    assert found.low == pytest.approx(49 * found.value / stats.chi2.ppf(0.975, 49))
-    assert found.high == pytest.approx(49 * found.value / stats.chi2.ppf(0.025, 49))
+    result = poisson.dispersion(counts)
+    assert result.value == pytest.approx(counts.var(ddof=1) / counts.mean())
+    assert result.low == pytest.approx(49 * result.value / stats.chi2.ppf(0.975, 49))
+    assert result.high == pytest.approx(49 * result.value / stats.chi2.ppf(0.025, 49))
 
 
 def test_ljung_box_is_that_of_statsmodels():
@@ -99,9 +99,9 @@ def test_ljung_box_is_that_of_statsmodels():
     gaps = np.diff(times)
     scores = stats.norm.ppf(stats.rankdata(gaps) / (len(gaps) + 1))
     reference = acorr_ljungbox(scores, lags=[10])
-    found = poisson.order_test(times)
-    assert found.statistic == pytest.approx(float(reference["lb_stat"].iloc[0]))
-    assert found.p == pytest.approx(float(reference["lb_pvalue"].iloc[0]))
+    result = poisson.order_test(times)
+    assert result.statistic == pytest.approx(float(reference["lb_stat"].iloc[0]))
+    assert result.p == pytest.approx(float(reference["lb_pvalue"].iloc[0]))
 
 
 def test_cells_hold_all_arrivals():
@@ -147,8 +147,8 @@ def test_a_change_of_spread_and_a_drift_are_seen_by_the_test_that_looks_for_them
         moving = [random.normal(0.15 * k, 1.0, 80) for k in range(6)]
         spread += homogeneity.same_distribution(wide).rejected()
         blind += homogeneity.trend(wide).rejected()
-        found = homogeneity.trend(moving)
-        drift += found.rejected() and found.direction > 0
+        result = homogeneity.trend(moving)
+        drift += result.rejected() and result.direction > 0
     assert spread >= 54
     assert drift >= 54
     assert blind <= stats.binom.ppf(1 - FALSE_ALARM, 60, 0.1)  # the trend test is no test of spread

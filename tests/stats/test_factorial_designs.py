@@ -22,6 +22,17 @@ def blocked(random, effects=0.0, spread=3.0):
     return random.normal(size=(3, 2, 6)) + effects + spread * random.normal(size=6)
 
 
+def cells_of(responses, result):
+    """Means of the cells with the error of the analysis of variance."""
+    return CellMeans(
+        factors=AB,
+        means=responses.means(),
+        counts=responses.counts(),
+        error_mean_square=result.error_mean_square,
+        error_degrees=result.error.degrees,
+    )
+
+
 def test_a_full_factorial_has_every_combination_once():
     cells = full_factorial({"a": [1, 2, 3], "b": ["x"], "c": [0.1, 0.2]})
     assert len(cells) == 6
@@ -71,7 +82,7 @@ def test_contrasts_of_a_polynomial_find_its_degree():
     factor = Factor("users", (10, 12, 30, 100))
     y = np.array([float(level) ** 2 - 7 * level for level in factor.levels])
     cells = CellMeans.published((factor,), y, replications=5, error_mean_square=1.0)
-    linear, quadratic, cubic = (found for _, found in polynomial_contrasts(cells, degree=3))
+    linear, quadratic, cubic = (result for _, result in polynomial_contrasts(cells, degree=3))
     assert cubic.squares == pytest.approx(0.0, abs=1e-12 * quadratic.squares)
     assert linear.squares + quadratic.squares == pytest.approx(effects_of_means(cells)[0].squares)
 
@@ -79,16 +90,10 @@ def test_contrasts_of_a_polynomial_find_its_degree():
 def test_contrasts_share_out_the_squares_between_cells_of_blocked_data():
     random = np.random.default_rng(1)
     responses = Responses.of_cells(AB, blocked(random), blocked=True)
-    found = anova(responses)
-    cells = CellMeans(
-        factors=AB,
-        means=responses.means(),
-        counts=responses.counts(),
-        error_mean_square=found.error_mean_square,
-        error_degrees=found.error.degrees,
-    )
+    result = anova(responses)
+    cells = cells_of(responses, result)
     parts = [item for _, item in polynomial_contrasts(cells)]
-    assert sum(part.squares for part in parts) == pytest.approx(sum(item.squares for item in found.effects))
+    assert sum(part.squares for part in parts) == pytest.approx(sum(item.squares for item in result.effects))
     assert [part.name for part in parts] == [
         "a linear",
         "a quadratic",
@@ -101,14 +106,8 @@ def test_contrasts_share_out_the_squares_between_cells_of_blocked_data():
 def test_a_contrast_estimates_a_difference_of_means():
     y = np.array([[[1.0, 1.2], [4.0, 4.2]], [[2.0, 2.2], [6.0, 6.2]], [[4.0, 4.2], [9.0, 9.2]]])
     responses = Responses.of_cells(AB, y)
-    found = anova(responses)
-    cells = CellMeans(
-        factors=AB,
-        means=responses.means(),
-        counts=responses.counts(),
-        error_mean_square=found.error_mean_square,
-        error_degrees=found.error.degrees,
-    )
+    result = anova(responses)
+    cells = cells_of(responses, result)
     by_name = {item.name: item.estimate.value for _, item in polynomial_contrasts(cells)}
     assert by_name["b"] == pytest.approx((3.0 + 4.0 + 5.0) / 3)
     assert by_name["a linear"] == pytest.approx(4.0)
@@ -118,10 +117,10 @@ def test_a_contrast_estimates_a_difference_of_means():
 def test_a_contrast_without_error_or_cells_says_so():
     means = np.array([[1.0, 2.0], [math.nan, 3.0], [4.0, 5.0]])
     cells = CellMeans.published(AB, means, replications=4, error_mean_square=1.0)
-    gone = [found for _, found in polynomial_contrasts(cells) if isinstance(found, NotApplicable)]
+    gone = [result for _, result in polynomial_contrasts(cells) if isinstance(result, NotApplicable)]
     # The linear contrast of a, and its product with b, weigh the middle level by zero.
     assert len(gone) == 3
-    assert all("a = 2, b = low" in found.reason for found in gone)
+    assert all("a = 2, b = low" in result.reason for result in gone)
     with pytest.raises(ValueError, match="a = 2, b = low"):
         effects_of_means(cells)
     once = CellMeans.published(AB, np.ones((3, 2)), replications=1, error_mean_square=1.0)
@@ -190,11 +189,11 @@ def test_box_cox_offers_what_makes_the_errors_normal_again(make, offered):
     random = np.random.default_rng(5)
     means = np.array([[2.0, 3.0], [4.0, 5.0], [6.0, 7.0]])[:, :, None]
     y = make(means + 0.35 * random.normal(size=(3, 2, 30)))
-    found = box_cox(Responses.of_cells(AB, y))
-    assert found.offered.name == offered
-    assert found.power.low < found.power.value < found.power.high
+    result = box_cox(Responses.of_cells(AB, y))
+    assert result.offered.name == offered
+    assert result.power.low < result.power.value < result.power.high
     # A reciprocal is negative, to keep the order, and a power needs positive responses.
-    again = box_cox(Responses.of_cells(AB, found.offered.apply(y)), shift=10.0 if offered == "y^-1" else 0.0)
+    again = box_cox(Responses.of_cells(AB, result.offered.apply(y)), shift=10.0 if offered == "y^-1" else 0.0)
     assert again.offered.power == 1.0
 
 
@@ -226,11 +225,11 @@ def test_stepwise_selection_drops_what_others_have_made_useless():
     proxy = a + b + 0.7 * random.normal(size=n)
     y = a + b + 0.3 * random.normal(size=n)
     rows = LeastSquares.of(np.column_stack([np.ones(n), proxy, a, b]), y)
-    found = stepwise(rows, [1, 2, 3])
-    assert found.steps[0].column == 1
-    assert [step.column for step in found.steps if step.removed] == [1]
-    assert found.steps[-1].f < 3.9
-    assert [rejected.column for rejected in found.rejected] == [1]
+    result = stepwise(rows, [1, 2, 3])
+    assert result.steps[0].column == 1
+    assert [step.column for step in result.steps if step.removed] == [1]
+    assert result.steps[-1].f < 3.9
+    assert [rejected.column for rejected in result.rejected] == [1]
     assert not any(step.removed for step in forward(rows, [1, 2, 3]).steps)
     with pytest.raises(ValueError, match="F to remove"):
         stepwise(rows, [1, 2, 3], f_to_enter=2.0, f_to_remove=2.0)

@@ -60,9 +60,9 @@ def test_maximum_likelihood_recovers_the_truth(family):
     """Within 10 % at n = 20 000, and no parameter near it is likelier."""
     sample = family.draw(20_000, np.random.default_rng(3))
     fit = FITTERS[name_of(family)](sample)
-    truth, found = family.parameters, fit.parameters
+    truth, result = family.parameters, fit.parameters
     free = [name for name in truth if name != "high"]  # the greatest value of a sample falls short of it
-    assert [found[name] for name in free] == pytest.approx([truth[name] for name in free], rel=0.1, abs=0.02)
+    assert [result[name] for name in free] == pytest.approx([truth[name] for name in free], rel=0.1, abs=0.02)
     assert (
         fit.log_density(sample).sum()
         >= np.sum(family.log_density(np.clip(sample, fit.parameters.get("low", 0), None))) - 1e-6

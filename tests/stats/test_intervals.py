@@ -35,18 +35,18 @@ def autoregressive(random, n, rho):
 
 def newey_west(fit, x, residuals, lags, *, leverage=False):
     """In three pieces, so that streaming is part of what is compared."""
-    found = NeweyWest(fit, lags, leverage=leverage)
+    result = NeweyWest(fit, lags, leverage=leverage)
     for part in np.array_split(np.arange(len(x)), 3):
-        found.absorb(x[part], residuals[part])
-    return found.covariance()
+        result.absorb(x[part], residuals[part])
+    return result.covariance()
 
 
 def bootstrapped(x, y, replications, seed):
     rows = LeastSquares.of(x, y)
-    found = bootstrap.BlockBootstrap(rows.solve(), rows.triangle()[0])
+    result = bootstrap.BlockBootstrap(rows.solve(), rows.triangle()[0])
     for part in np.array_split(np.arange(len(x)), 3):
-        found.absorb(x[part], (y - x @ rows.solve().coefficients)[part])
-    return found.intervals(replications=replications, seed=seed)
+        result.absorb(x[part], (y - x @ rows.solve().coefficients)[part])
+    return result.intervals(replications=replications, seed=seed)
 
 
 def regression_hits(runs, n, rho):
@@ -134,8 +134,8 @@ def test_quantile_interval_covers_whatever_the_distribution(n, q):
     truth = -np.log(1 - q)
     hits = 0
     for _ in range(runs):
-        found = quantile(random.exponential(size=n), q)
-        hits += (found.low is None or found.low <= truth) and (found.high is None or truth <= found.high)
+        result = quantile(random.exponential(size=n), q)
+        hits += (result.low is None or result.low <= truth) and (result.high is None or truth <= result.high)
     assert hits >= least_hits(runs, 0.95)
 
 
@@ -152,8 +152,8 @@ def test_jackknife_covers_as_its_docstring_says(statistic, truth, coverage):
     runs, random = 500, np.random.default_rng(6)
     hits = 0
     for _ in range(runs):
-        found = grouped_jackknife(random.exponential(size=200), statistic, positive=True)
-        hits += found.low <= truth <= found.high
+        result = grouped_jackknife(random.exponential(size=200), statistic, positive=True)
+        hits += result.low <= truth <= result.high
     assert hits >= least_hits(runs, coverage)
 
 
@@ -175,9 +175,9 @@ def test_long_run_covariance_is_its_definition(n, lags):
     for lag in range(1, min(lags, n - 1) + 1):
         product = rows[lag:].T @ rows[:-lag]
         expected = expected + (1 - lag / (lags + 1)) * (product + product.T)
-    found = LongRunCovariance(2, lags)
-    found.absorb(rows)
-    np.testing.assert_allclose(found.value(), expected)
+    result = LongRunCovariance(2, lags)
+    result.absorb(rows)
+    np.testing.assert_allclose(result.value(), expected)
 
 
 def test_streamed_autocovariances_are_those_of_the_whole():
@@ -201,9 +201,9 @@ def test_a_gap_keeps_what_lies_apart_apart():
 
 
 def test_a_rate_weighs_intervals_by_their_length():
-    found = batch_means.batch_ratio([10.0, 0.0], [1.0, 9.0])
-    assert found.value == 1.0
-    assert found.low == 0.0  # a count's rate is never negative
+    result = batch_means.batch_ratio([10.0, 0.0], [1.0, 9.0])
+    assert result.value == 1.0
+    assert result.low == 0.0  # a count's rate is never negative
 
 
 def test_one_observation_has_no_interval():

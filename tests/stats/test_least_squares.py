@@ -64,8 +64,8 @@ def exact_solution(x, y):
     return np.array([float(value) for value in solution])
 
 
-def relative_error(found, exact):
-    return np.max(np.abs(found - exact) / np.abs(exact))
+def relative_error(result, exact):
+    return np.max(np.abs(result - exact) / np.abs(exact))
 
 
 @pytest.mark.parametrize(

@@ -63,10 +63,10 @@ def test_streamed_and_merged_sets_are_that_of_the_whole(points, cuts):
         single = ParetoSet(3)
         single.absorb(part)
         merged.merge(single)
-    for found in (streamed, merged):
-        assert found.positions.tolist() == maximal(points).tolist()
-        assert found.n == len(points)
-        np.testing.assert_array_equal(found.points, points[found.positions])
+    for result in (streamed, merged):
+        assert result.positions.tolist() == maximal(points).tolist()
+        assert result.n == len(points)
+        np.testing.assert_array_equal(result.points, points[result.positions])
 
 
 def test_dominated_is_at_most_equal_everywhere():
@@ -123,10 +123,10 @@ def test_the_number_of_maxima_is_that_of_independent_points(dimensions, expected
         number = np.cumsum(number / np.arange(1, 1001))
     assert number[-1] == pytest.approx(expected, rel=0.01)
     random = np.random.default_rng(dimensions)
-    found = np.array([len(maximal(random.random((1000, dimensions)))) for _ in range(400)])
-    error = found.std(ddof=1) / 20.0
-    assert abs(found.mean() - number[-1]) < 4.0 * error
-    assert dimensions > 2 or abs(found.mean() + 1.0 - number[-1]) > 4.0 * error
+    result = np.array([len(maximal(random.random((1000, dimensions)))) for _ in range(400)])
+    error = result.std(ddof=1) / 20.0
+    assert abs(result.mean() - number[-1]) < 4.0 * error
+    assert dimensions > 2 or abs(result.mean() + 1.0 - number[-1]) > 4.0 * error
 
 
 def test_one_dimension_one_point_and_none():

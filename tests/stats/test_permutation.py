@@ -37,10 +37,10 @@ def test_the_free_fret_experiment_had_six_assignments():
         (0, 1, 0, 1, 1, 0, 1, 0),
         (0, 0, 1, 1, 1, 1, 0, 0),
     }
-    found = Assignments(BARD, (WEEKS, WEEKDAYS))
-    assert {tuple(row) for row in found.listed().tolist()} == by_hand
-    assert found.count() == 6
-    design = Reassignment(found, dummies(WEEKS, WEEKDAYS))
+    result = Assignments(BARD, (WEEKS, WEEKDAYS))
+    assert {tuple(row) for row in result.listed().tolist()} == by_hand
+    assert result.count() == 6
+    design = Reassignment(result, dummies(WEEKS, WEEKDAYS))
     # The mirror image of an assignment shows the same difference with the other sign.
     assert design.smallest_p == pytest.approx(2 / 6)
     assert design.degrees == 8 - (1 + 1 + 3) - 1
@@ -58,7 +58,7 @@ def test_the_free_fret_experiment_had_six_assignments():
     ],
 )
 def test_counts_agree_with_the_list_and_with_brute_force(groupings, count):
-    found = Assignments(BARD, groupings)
+    result = Assignments(BARD, groupings)
     kept = [
         row
         for row in itertools.product((0, 1), repeat=8)
@@ -69,8 +69,8 @@ def test_counts_agree_with_the_list_and_with_brute_force(groupings, count):
             for group in set(grouping)
         )
     ]
-    assert found.count() == count == len(kept)
-    assert {tuple(row) for row in found.listed().tolist()} == set(kept)
+    assert result.count() == count == len(kept)
+    assert {tuple(row) for row in result.listed().tolist()} == set(kept)
 
 
 def test_a_latin_square_of_one_treatment_has_as_many_assignments_as_permutations():
@@ -90,9 +90,9 @@ def test_draws_are_as_likely_as_each_other():
     """Chi-square over the 90 tables of 4 x 4 with margins 2; false-alarm rate 1e-4."""
     rows, columns = zip(*itertools.product(range(4), range(4)), strict=True)
     observed = tuple((row // 2 + column // 2) % 2 for row, column in zip(rows, columns, strict=True))
-    found = Assignments(observed, (rows, columns))
-    assert found.count() == 90
-    drawn = found.drawn(9_000, np.random.default_rng(1))
+    result = Assignments(observed, (rows, columns))
+    assert result.count() == 90
+    drawn = result.drawn(9_000, np.random.default_rng(1))
     _, counts = np.unique(drawn, axis=0, return_counts=True)
     assert len(counts) == 90
     assert stats.chisquare(counts).pvalue > 1e-4
@@ -104,12 +104,12 @@ def test_too_many_are_drawn_and_the_error_is_stated():
     observed = tuple([0, 1] * 30)
     y = random.standard_normal(60) + 0.45 * np.array(observed)
     design = Reassignment(Assignments(observed, ((0,) * 60,)))
-    found = design.test(y)
-    assert not found.exact
-    assert found.possible == math.comb(60, 30)
-    assert found.assignments == 10_000
-    assert found.error == pytest.approx(math.sqrt(found.p * (1 - found.p) / 10_000))
-    assert abs(found.p - design.p_of_t(y)) < 4 * found.error + 0.002
+    result = design.test(y)
+    assert not result.exact
+    assert result.possible == math.comb(60, 30)
+    assert result.assignments == 10_000
+    assert result.error == pytest.approx(math.sqrt(result.p * (1 - result.p) / 10_000))
+    assert abs(result.p - design.p_of_t(y)) < 4 * result.error + 0.002
     with pytest.raises(TooManyError, match="too many to list"):
         Assignments(observed, ((0,) * 60,)).listed()
 
@@ -208,8 +208,8 @@ def test_intervals_cover_the_truth_at_their_rate():
     assert len(listed) == 36
     for _ in range(runs):
         y = z + 5.0 * (np.array(WEEKS) == 2) + random.exponential(1.0, 8)
-        found = design.interval(y, level)
-        covered += found.low <= 1.0 <= found.high
+        result = design.interval(y, level)
+        covered += result.low <= 1.0 <= result.high
         reach = stats.t.ppf(0.95, blind.degrees) * blind.residual_deviation(y) / blind.length
         wide += abs(blind.effect(y) - 1.0) <= reach
     # 0.1 of 36 is 3.6: the three most extreme may be left out, and mirror images come in pairs.
@@ -231,7 +231,7 @@ def test_power_is_that_of_the_noncentral_t_and_never_falls(degrees):
     """Oracle: the normal probability given the estimated deviation, integrated over its distribution."""
     reach = stats.t.ppf(0.975, degrees)
 
-    def found(shift):
+    def expected(shift):
         def given(v):
             error = reach * math.sqrt(v / degrees)
             return (stats.norm.cdf(shift - error) + stats.norm.cdf(-shift - error)) * stats.chi2.pdf(
@@ -241,7 +241,7 @@ def test_power_is_that_of_the_noncentral_t_and_never_falls(degrees):
         return sum(quad(given, *ends, limit=200)[0] for ends in ((0.0, 1.0), (1.0, np.inf)))
 
     for shift in (0.5, 3.0, 8.0, 20.0):
-        assert t_power(shift, 1.0, 1.0, degrees) == pytest.approx(found(shift), abs=1e-6)
+        assert t_power(shift, 1.0, 1.0, degrees) == pytest.approx(expected(shift), abs=1e-6)
     power = [t_power(shift, 1.0, 1.0, degrees) for shift in np.logspace(-3, 6, 300)]
     assert (np.diff(power) > -1e-9).all()
     assert power[0] == pytest.approx(0.05, abs=1e-4)
@@ -261,12 +261,12 @@ def test_power_of_the_randomisation_test_is_how_often_it_finds_the_difference():
     random = np.random.default_rng(7)
     z, runs = np.array(BARD, dtype=float), 1000
     for difference in (0.0, 2.5):
-        found = sum(
+        result = sum(
             design.test(3.0 * difference * z + 3.0 * random.standard_normal(8)).p <= 0.05 for _ in range(runs)
         )
         expected = power.power(3.0 * difference, 3.0)
         error = math.sqrt(0.25 * (1 / runs + 1 / 2000))
-        assert abs(found / runs - expected) < 4 * error
+        assert abs(result / runs - expected) < 4 * error
     assert power.power(0.0, 1.0) == pytest.approx(2 / 70, abs=4 * math.sqrt(2 / 70 / 2000))
     least = power.detectable(1.0)
     assert power.power(least, 1.0) == pytest.approx(0.8, abs=0.002)
@@ -290,6 +290,6 @@ def test_a_treatment_of_whole_blocks_is_refused():
 
 
 def test_responses_that_never_vary_show_nothing():
-    found = Reassignment(Assignments(BARD, ((0,) * 8,))).test([0.1] * 8)
-    assert found.p == 1.0
-    assert found.effect == pytest.approx(0.0, abs=1e-15)
+    result = Reassignment(Assignments(BARD, ((0,) * 8,))).test([0.1] * 8)
+    assert result.p == 1.0
+    assert result.effect == pytest.approx(0.0, abs=1e-15)

@@ -18,21 +18,21 @@ def test_forward_selection_takes_what_matters_in_order_of_what_it_explains(rando
     n = 400
     x = np.column_stack([np.ones(n), random.random((n, 5))])
     y = x @ [1.0, 0.0, 5.0, 0.0, 1.0, 0.0] + 0.1 * random.normal(size=n)
-    found = forward(LeastSquares.of(x, y), [1, 2, 3, 4, 5], f_to_enter=12.0)
+    result = forward(LeastSquares.of(x, y), [1, 2, 3, 4, 5], f_to_enter=12.0)
     # F >= 12 with 1 and about 395 degrees: a useless column enters with probability 6e-4, three of them.
-    assert [step.column for step in found.steps] == [2, 4]
-    assert all(step.f >= 12.0 for step in found.steps)
-    assert [rejected.column for rejected in found.rejected] == [1, 3, 5]
-    assert all(rejected.f is not None and rejected.f < 12.0 for rejected in found.rejected)
+    assert [step.column for step in result.steps] == [2, 4]
+    assert all(step.f >= 12.0 for step in result.steps)
+    assert [rejected.column for rejected in result.rejected] == [1, 3, 5]
+    assert all(rejected.f is not None and rejected.f < 12.0 for rejected in result.rejected)
 
 
 def test_the_first_f_is_that_of_the_textbook(random):
     x = np.column_stack([np.ones(30), random.random(30)])
     y = 3 * x[:, 1] + random.normal(size=30)
-    found = forward(LeastSquares.of(x, y), [1], f_to_enter=0.0)
+    result = forward(LeastSquares.of(x, y), [1], f_to_enter=0.0)
     fit = LeastSquares.of(x, y).solve()
     t = fit.coefficients[1] / np.sqrt(fit.covariance()[1, 1])
-    assert found.steps[0].f == pytest.approx(t**2)
+    assert result.steps[0].f == pytest.approx(t**2)
 
 
 def test_of_two_rates_that_move_together_one_enters_and_the_other_is_named(random):
@@ -40,19 +40,19 @@ def test_of_two_rates_that_move_together_one_enters_and_the_other_is_named(rando
     rate = random.random(n)
     twin = rate + 0.01 * random.random(n)
     x = np.column_stack([np.ones(n), rate, twin])
-    found = forward(LeastSquares.of(x, rate + 0.2 * random.normal(size=n)), [1, 2])
-    assert len(found.steps) == 1
-    assert found.rejected[0].f is None
-    assert found.rejected[0].tolerance < 0.01
+    result = forward(LeastSquares.of(x, rate + 0.2 * random.normal(size=n)), [1, 2])
+    assert len(result.steps) == 1
+    assert result.rejected[0].f is None
+    assert result.rejected[0].tolerance < 0.01
 
 
 def test_a_cost_does_not_enter_with_a_negative_sign(random):
     n = 300
     x = np.column_stack([np.ones(n), random.random((n, 2))])
     y = x @ [5.0, 1.0, -1.0] + 0.1 * random.normal(size=n)
-    found = forward(LeastSquares.of(x, y), [1, 2], positive=True)
-    assert [step.column for step in found.steps] == [1]
-    assert found.rejected[0].negative
+    result = forward(LeastSquares.of(x, y), [1, 2], positive=True)
+    assert [step.column for step in result.steps] == [1]
+    assert result.rejected[0].negative
     assert [step.column for step in forward(LeastSquares.of(x, y), [1, 2]).steps].count(2) == 1
 
 
@@ -73,15 +73,15 @@ def test_the_outlier_rule_drops_once_and_fits_once_more(random):
     first = LeastSquares.of(x, y).solve()
     residuals = y - x @ first.coefficients
     expected = np.abs(residuals) <= 2.5 * np.sqrt(np.sum(residuals**2) / (n - 2))
-    found = drop_outliers(first, lambda: [(x[:100], y[:100]), (x[100:], y[100:])])
-    np.testing.assert_array_equal(found.kept(x, y), expected)
-    assert found.outliers == np.count_nonzero(~expected)
-    assert found.positive == 15
+    result = drop_outliers(first, lambda: [(x[:100], y[:100]), (x[100:], y[100:])])
+    np.testing.assert_array_equal(result.kept(x, y), expected)
+    assert result.outliers == np.count_nonzero(~expected)
+    assert result.positive == 15
     np.testing.assert_allclose(
-        found.fit.coefficients, np.linalg.lstsq(x[expected], y[expected], rcond=None)[0]
+        result.fit.coefficients, np.linalg.lstsq(x[expected], y[expected], rcond=None)[0]
     )
     # The second fit has points beyond 2.5 of its own, smaller s, and they stay.
-    assert (np.abs(found.residuals(x, y)[expected]) > 2.5 * found.fit.residual_deviation()).any()
+    assert (np.abs(result.residuals(x, y)[expected]) > 2.5 * result.fit.residual_deviation()).any()
 
 
 def test_bards_printed_divisor_drops_more_by_a_hair():
@@ -98,19 +98,19 @@ def test_bards_printed_divisor_drops_more_by_a_hair():
 def test_without_outliers_nothing_is_dropped():
     x = np.column_stack([np.ones(10), np.arange(10.0)])
     y = x @ [1.0, 1.0] + np.tile([1.0, -1.0], 5)
-    found = drop_outliers(LeastSquares.of(x, y).solve(), lambda: [(x, y)])
-    assert found.outliers == 0
-    assert found.positive == 0
+    result = drop_outliers(LeastSquares.of(x, y).solve(), lambda: [(x, y)])
+    assert result.outliers == 0
+    assert result.positive == 0
 
 
 def test_no_negative_cost_is_what_it_says(random):
     x = np.column_stack([np.ones(200), random.random((200, 3))])
     y = x @ [1.0, 2.0, -1.0, 0.5] + 0.1 * random.normal(size=200)
     rows = LeastSquares.of(x, y)
-    found = robust.non_negative(rows)
-    assert (found >= 0.0).all()
-    assert found[2] == 0.0
-    np.testing.assert_allclose(found[[0, 1, 3]], rows.solve([0, 1, 3]).coefficients)
+    result = robust.non_negative(rows)
+    assert (result >= 0.0).all()
+    assert result[2] == 0.0
+    np.testing.assert_allclose(result[[0, 1, 3]], rows.solve([0, 1, 3]).coefficients)
 
 
 def test_huber_is_not_pulled_by_a_tenth_of_bad_rows(random):
@@ -119,8 +119,8 @@ def test_huber_is_not_pulled_by_a_tenth_of_bad_rows(random):
     y = x @ [1.0, 2.0] + 0.1 * random.normal(size=n)
     bad = x[:, 1] > 0.9
     y[bad] += 5.0
-    plain, found = LeastSquares.of(x, y).solve().coefficients, robust.huber(x, y)
-    assert abs(found[1] - 2.0) < 0.5 * abs(plain[1] - 2.0)
+    plain, result = LeastSquares.of(x, y).solve().coefficients, robust.huber(x, y)
+    assert abs(result[1] - 2.0) < 0.5 * abs(plain[1] - 2.0)
 
 
 def test_huber_of_an_exact_line_is_that_line():
@@ -130,13 +130,13 @@ def test_huber_of_an_exact_line_is_that_line():
 
 def test_collinearity_of_columns_at_right_angles_is_one():
     x = np.array([[1.0, a, b] for a in (-1.0, 1.0) for b in (-1.0, 1.0)])
-    found = collinearity.diagnose(LeastSquares.of(x, np.zeros(4)), [0, 1, 2])
-    assert found.condition_number == pytest.approx(1.0)
-    assert found.variance_inflation == pytest.approx((1.0, 1.0, 1.0))
+    result = collinearity.diagnose(LeastSquares.of(x, np.zeros(4)), [0, 1, 2])
+    assert result.condition_number == pytest.approx(1.0)
+    assert result.variance_inflation == pytest.approx((1.0, 1.0, 1.0))
 
 
 def test_collinearity_of_dependent_columns_is_endless():
     x = np.column_stack([np.ones(9), np.arange(9.0), 2 * np.arange(9.0)])
-    found = collinearity.diagnose(LeastSquares.of(x, np.zeros(9)), [0, 1, 2])
-    assert found.condition_number > 1e12
-    assert found.variance_inflation[1] > 1e12
+    result = collinearity.diagnose(LeastSquares.of(x, np.zeros(9)), [0, 1, 2])
+    assert result.condition_number > 1e12
+    assert result.variance_inflation[1] > 1e12

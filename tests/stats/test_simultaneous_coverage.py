@@ -37,8 +37,8 @@ def test_tukey_covers_all_differences_at_once():
     hits = {"tukey": 0, "plain t": 0}
     for _ in range(runs):
         y = truth[:, None] + random.normal(size=(4, 6))
-        found = one_way(list(y))
-        means, error = y.mean(axis=1).tolist(), found.error_mean_square
+        result = one_way(list(y))
+        means, error = y.mean(axis=1).tolist(), result.error_mean_square
         hits["tukey"] += all_cover(tukey(means, [6] * 4, error, 20), truth)
         reach = critical_values.student_t(0.95, 20) * np.sqrt(error / 3)
         off = (y.mean(axis=1) - truth)[:, None] - (y.mean(axis=1) - truth)[None, :]
@@ -60,8 +60,8 @@ def test_paired_bonferroni_covers_where_errors_of_a_block_are_correlated_and_une
         block = random.normal(size=(8, 1))
         y = truth + 2 * block + random.normal(size=(8, 3)) * [0.1, 0.1, 3.0]
         hits["paired"] += all_cover(bonferroni(y), truth)
-        found = anova(Responses.of_cells(factor, y.T, blocked=True))
-        differences = tukey(y.mean(axis=0).tolist(), [8] * 3, found.error_mean_square, found.error.degrees)
+        result = anova(Responses.of_cells(factor, y.T, blocked=True))
+        differences = tukey(y.mean(axis=0).tolist(), [8] * 3, result.error_mean_square, result.error.degrees)
         hits["tukey"] += all_cover(differences, truth)
     low, _ = bounds(runs, 0.95)
     assert hits["paired"] >= low, hits
@@ -107,9 +107,9 @@ def test_interval_of_the_effect_size_and_bias_of_its_estimates():
     hits, eta, omega = 0, [], []
     for _ in range(runs):
         effect = one_way(list(truth[:, None] + random.normal(size=(3, 8)))).effects[0]
-        found = partial_eta_squared(effect.f, 2, 21, 24)
-        hits += found.low <= part <= found.high
-        eta.append(found.value)
+        result = partial_eta_squared(effect.f, 2, 21, 24)
+        hits += result.low <= part <= result.high
+        eta.append(result.value)
         omega.append(partial_omega_squared(effect.f, 2, 21, 24).value)
     low, high = bounds(runs, 0.95)
     assert low <= hits <= high
@@ -144,7 +144,7 @@ def test_the_interval_of_box_cox_holds_the_true_power():
     means = np.array([[0.0, 0.3], [0.5, 1.0], [1.2, 2.0]])[:, :, None]
     hits = 0
     for _ in range(runs):
-        found = box_cox(Responses.of_cells(factors, np.exp(means + 0.3 * random.normal(size=(3, 2, 4)))))
-        low, high = found.power.low, found.power.high
+        result = box_cox(Responses.of_cells(factors, np.exp(means + 0.3 * random.normal(size=(3, 2, 4)))))
+        low, high = result.power.low, result.power.high
         hits += (low is None or low <= 0.0) and (high is None or high >= 0.0)
     assert hits >= stats.binom.ppf(FALSE_ALARM, runs, 0.93)
