@@ -166,12 +166,10 @@ class Question:
 
     def writes(self, path: Path, options: Any) -> bool:
         """True if the answer writes to `path`, so that a command can refuse before the work."""
-        del path, options
         return False
 
     def files(self, logs: Sequence[Any], options: Any) -> Mapping[Path, str]:
         """Files that the options ask to be written, with their text; a command writes them."""
-        del logs, options
         return {}
 
 

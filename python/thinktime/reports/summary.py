@@ -99,12 +99,12 @@ def _waiting(facts: LogFacts) -> Finding | None:
 
 def _cost(facts: LogFacts) -> Finding | None:
     if facts.metered:
-        each = [
+        costs = [
             f"{one_of(event.label)} took {shown.estimate(event.overhead)}"
             for event in facts.metered[:3]
             if event.overhead is not None
         ]
-        return Finding(f"According to the meters, {listed(each)} of system CPU time.", section="capacity")
+        return Finding(f"According to the meters, {listed(costs)} of system CPU time.", section="capacity")
     if facts.overhead is None or not facts.costs:
         return None
     named = [
@@ -184,21 +184,21 @@ def _scheduling(facts: LogFacts) -> Finding | None:
 
 
 def _warnings(facts: LogFacts) -> list[Finding]:
-    said = facts.recording
-    found = []
-    if 0 < said.intervals < SHORT:
-        text = f"Only {shown.count(said.intervals, 'interval')} recorded: most confidence intervals are wide."
-        found.append(Finding(text, section="recording", tone="warning"))
-    if said.ticks_biased and said.busy_ticks_s and said.busy_exact_s:
-        off = shown.quantity(said.busy_ticks_s / said.busy_exact_s - 1, "share")
+    recording = facts.recording
+    warnings = []
+    if 0 < recording.intervals < SHORT:
+        text = f"Only {shown.count(recording.intervals, 'interval')} recorded: most confidence intervals are wide."
+        warnings.append(Finding(text, section="recording", tone="warning"))
+    if recording.ticks_biased and recording.busy_ticks_s and recording.busy_exact_s:
+        off = shown.quantity(recording.busy_ticks_s / recording.busy_exact_s - 1, "share")
         text = (
             f"Tick-sampled CPU time differs by {off} from the exact time: a load runs in step with the tick."
         )
-        found.append(Finding(text, section="recording", tone="warning"))
-    if said.dropped:
-        text = f"{shown.count(said.dropped, 'interval')} were dropped."
-        found.append(Finding(text, section="recording", tone="warning"))
-    return found
+        warnings.append(Finding(text, section="recording", tone="warning"))
+    if recording.dropped:
+        text = f"{shown.count(recording.dropped, 'interval')} were dropped."
+        warnings.append(Finding(text, section="recording", tone="warning"))
+    return warnings
 
 
 def _next(facts: LogFacts) -> list[Finding]:
@@ -207,17 +207,20 @@ def _next(facts: LogFacts) -> list[Finding]:
     heavy = next((cost for cost in facts.costs if cost.share.value >= HEAVY), None)
     if heavy is not None:
         part = shown.quantity(heavy.share.value, "share")
-        what = shown.plural(noun(heavy.request, heavy.label))
+        requests = shown.plural(noun(heavy.request, heavy.label))
         steps.append(
-            (f"Find out who causes the {what}: they take {part} of the system's CPU time.", "overhead")
+            (f"Find out who causes the {requests}: they take {part} of the system's CPU time.", "overhead")
         )
     if facts.capacity is not None and facts.metered and facts.capacity.system.value > 0.0:
         event = facts.metered[0]
         of_system = event.share.value / facts.capacity.system.value
         if of_system >= HEAVY:
-            part, what = shown.quantity(of_system, "share"), shown.plural(event.label)
+            part, requests = shown.quantity(of_system, "share"), shown.plural(event.label)
             steps.append(
-                (f"Find out who causes the {what}: they take {part} of the system's CPU time.", "capacity")
+                (
+                    f"Find out who causes the {requests}: they take {part} of the system's CPU time.",
+                    "capacity",
+                )
             )
     if facts.response is None:
         steps.append(("This log has no response times: `thinktime play` measures them.", "response"))

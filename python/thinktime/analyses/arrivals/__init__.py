@@ -24,12 +24,10 @@ class ArrivalsQuestion(Question):
         """Result for one log."""
         from thinktime.analyses.arrivals.analysis import analyse
 
-        del options
         return analyse(log)
 
     def section(self, result: Arrivals | NotApplicable, options: Options) -> Section:
         """Section of the result."""
         from thinktime.analyses.arrivals.section import section
 
-        del options
         return section(result)

@@ -32,26 +32,22 @@ class CapacityQuestion(Question):
         """Result for one log."""
         from thinktime.analyses.capacity.analysis import analyse
 
-        del options
         return analyse(log)
 
     def section(self, result: Capacity | NotApplicable, options: Options) -> Section:
         """Section of the result."""
         from thinktime.analyses.capacity.section import section
 
-        del options
         return section(result)
 
     def compare(self, logs: Sequence[Log], options: Options) -> CapacityComparison | NotApplicable:
         """Capacity of several logs, with differences from the first."""
         from thinktime.analyses.capacity.comparison import compare
 
-        del options
         return compare(logs, log_names(logs))
 
     def comparison_section(self, result: CapacityComparison | NotApplicable, options: Options) -> Section:
         """Section of the comparison."""
         from thinktime.analyses.capacity.comparison_section import section
 
-        del options
         return section(result)

@@ -184,12 +184,12 @@ def _figure(result: CapacityComparison) -> Figure:
     drawn = [groups(one) for one in result.results]
     title = "CPU time of each configuration"
     series = Series(
-        [point for name, own in zip(result.names, drawn, strict=True) for point in shares_of(own, name)],
+        [point for name, items in zip(result.names, drawn, strict=True) for point in shares_of(items, name)],
         unit="share",
     )
     words = []
-    for name, own in zip(result.names, drawn, strict=True):
-        parts = [f"{group.key.name} {_percent(group.share)}" for group in own]
+    for name, items in zip(result.names, drawn, strict=True):
+        parts = [f"{group.key.name} {_percent(group.share)}" for group in items]
         words.append(f"{name}: {listed(parts)}")
     return Figure(
         name="capacity-compared",

@@ -125,7 +125,6 @@ class CompareQuestion(Question):
         """Section of the result."""
         from thinktime.analyses.compare.section import section
 
-        del options
         return section(result)
 
     def compare(self, logs: Sequence[Log], options: CompareOptions) -> BeforeAfter | NotApplicable:
@@ -140,7 +139,6 @@ class CompareQuestion(Question):
         """Section of the result."""
         from thinktime.analyses.compare.comparison_section import section
 
-        del options
         return section(result)
 
 

@@ -52,7 +52,6 @@ class CpuPerInteractionQuestion(Question):
         """Section of the result."""
         from thinktime.analyses.cpu_per_interaction.section import section
 
-        del options
         return section(result)
 
     def compare(

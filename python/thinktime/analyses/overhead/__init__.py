@@ -87,7 +87,6 @@ class OverheadQuestion(Question):
         """Section of the result."""
         from thinktime.analyses.overhead.section import section
 
-        del options
         return section(result)
 
     def compare(self, logs: Sequence[Log], options: OverheadOptions) -> OverheadComparison | NotApplicable:
@@ -102,7 +101,6 @@ class OverheadQuestion(Question):
         """Section of the comparison."""
         from thinktime.analyses.overhead.comparison_section import section
 
-        del options
         return section(result)
 
     def answer(self, logs: Sequence[Log], options: OverheadOptions | None = None) -> Section:

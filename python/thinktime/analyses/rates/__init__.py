@@ -24,12 +24,10 @@ class RatesQuestion(Question):
         """Result for one log."""
         from thinktime.analyses.rates.analysis import analyse
 
-        del options
         return analyse(log)
 
     def section(self, result: Rates | NotApplicable, options: Options) -> Section:
         """Section of the result."""
         from thinktime.analyses.rates.section import section
 
-        del options
         return section(result)

@@ -23,12 +23,10 @@ class RecordingQuestion(Question):
         """Result for one log."""
         from thinktime.analyses.recording.analysis import analyse
 
-        del options
         return analyse(log)
 
     def section(self, result: Recording, options: Options) -> Section:
         """Section of the result."""
         from thinktime.analyses.recording.section import section
 
-        del options
         return section(result)

@@ -47,5 +47,4 @@ class ResponseQuestion(Question):
         """Section of the result."""
         from thinktime.analyses.response.section import section
 
-        del options
         return section(result)

@@ -89,7 +89,6 @@ class SaturationQuestion(Question):
         """Section of the result."""
         from thinktime.analyses.saturation.section import section
 
-        del options
         return section(result)
 
     def compare(self, logs: Sequence[Log], options: SaturationOptions) -> FrontierComparison | NotApplicable:
@@ -104,7 +103,6 @@ class SaturationQuestion(Question):
         """Section of the comparison."""
         from thinktime.analyses.saturation.comparison_section import section
 
-        del options
         return section(result)
 
 

@@ -30,12 +30,10 @@ class ScriptReportQuestion(Question):
         """Result for one log."""
         from thinktime.analyses.script_report.analysis import analyse
 
-        del options
         return analyse(log)
 
     def section(self, result: ScriptReport | NotApplicable, options: Options) -> Section:
         """Section of the result."""
         from thinktime.analyses.script_report.section import section
 
-        del options
         return section(result)

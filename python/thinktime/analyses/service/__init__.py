@@ -42,14 +42,12 @@ class ServiceQuestion(Question):
         """Result for one log."""
         from thinktime.analyses.service.analysis import analyse
 
-        del options
         return analyse(log)
 
     def section(self, result: Service | NotApplicable, options: ServiceOptions) -> Section:
         """Section of the result."""
         from thinktime.analyses.service.section import section
 
-        del options
         return section(result)
 
     def answer(self, logs: Sequence[Log], options: ServiceOptions | None = None) -> Section:

@@ -24,12 +24,10 @@ class TimelineQuestion(Question):
         """Result for one log."""
         from thinktime.analyses.timeline.analysis import analyse
 
-        del options
         return analyse(log)
 
     def section(self, result: Timeline | NotApplicable, options: Options) -> Section:
         """Section of the result."""
         from thinktime.analyses.timeline.section import section
 
-        del options
         return section(result)

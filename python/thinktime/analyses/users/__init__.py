@@ -24,12 +24,10 @@ class UsersQuestion(Question):
         """Result for one log."""
         from thinktime.analyses.users.analysis import analyse
 
-        del options
         return analyse(log)
 
     def section(self, result: Users | NotApplicable, options: Options) -> Section:
         """Section of the result."""
         from thinktime.analyses.users.section import section
 
-        del options
         return section(result)

@@ -25,12 +25,10 @@ class WaitsQuestion(Question):
         """Result for one log."""
         from thinktime.analyses.waits.analysis import analyse
 
-        del options
         return analyse(log)
 
     def section(self, result: Waits | NotApplicable, options: Options) -> Section:
         """Section of the result."""
         from thinktime.analyses.waits.section import section
 
-        del options
         return section(result)

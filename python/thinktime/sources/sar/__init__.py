@@ -125,8 +125,8 @@ def _source(
         raw, facts = raw_text(path, temporary, problems)
         options |= _options(facts)
         text_of_file = RawText(path=raw, problems=problems, hz=facts.hz, long_bits=facts.long_bits)
-        found = text_of_file.index()
-        if not found.boots[0].blocks and _version(facts.file_version) > _version(facts.sadf_version):
+        index = text_of_file.index()
+        if not index.boots[0].blocks and _version(facts.file_version) > _version(facts.sadf_version):
             raise InputError(
                 f"{path}: sysstat {facts.file_version} wrote it, and the sadf installed here, of version "
                 f"{facts.sadf_version}, finds no record in it; run a sadf of that version, "
@@ -135,11 +135,11 @@ def _source(
         machine: dict[str, Any] = facts.machine
     else:
         text_of_file = RawText(path=path, problems=problems, date=date)
-        found = text_of_file.index()
+        index = text_of_file.index()
         options |= {"hz": USER_HZ, "hz_source": "assumed: USER_HZ of Linux"}
         machine = {}
-    options["clock"] = "uptime, 0.01 s" if found.has_headers else "wall clock, whole seconds"
-    return _Source(intervals=text_of_file.intervals(found), machine=machine, options=options)
+    options["clock"] = "uptime, 0.01 s" if index.has_headers else "wall clock, whole seconds"
+    return _Source(intervals=text_of_file.intervals(index), machine=machine, options=options)
 
 
 def _options(facts: Facts) -> dict[str, Any]:

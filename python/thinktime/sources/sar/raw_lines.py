@@ -88,12 +88,8 @@ class Readings:
         DamagedLineError
             The field has another number of numbers.
         """
-        found = self.numbers.get(name)
-        if found is None:
-            return None
-        if len(found) != 1:
-            raise DamagedLineError(f"{name} has {len(found)} numbers; a gauge has 1")
-        return found[0]
+        numbers = self._checked(name, 1, "a gauge has 1")
+        return None if numbers is None else numbers[0]
 
     def counter(self, name: str) -> tuple[int, int] | None:
         """Two numbers of field `name`: before and now.
@@ -103,12 +99,14 @@ class Readings:
         DamagedLineError
             The field has another number of numbers.
         """
-        found = self.numbers.get(name)
-        if found is None:
-            return None
-        if len(found) != 2:
-            raise DamagedLineError(f"{name} has {len(found)} numbers; a counter has 2, before and now")
-        return found[0], found[1]
+        numbers = self._checked(name, 2, "a counter has 2, before and now")
+        return None if numbers is None else (numbers[0], numbers[1])
+
+    def _checked(self, name: str, count: int, rule: str) -> list[int] | None:
+        numbers = self.numbers.get(name)
+        if numbers is not None and len(numbers) != count:
+            raise DamagedLineError(f"{name} has {len(numbers)} numbers; {rule}")
+        return numbers
 
 
 def parse_header(line: bytes) -> Header | None:
