@@ -184,19 +184,21 @@ def _scheduling(facts: LogFacts) -> Finding | None:
 
 
 def _warnings(facts: LogFacts) -> list[Finding]:
-    recording = facts.recording
+    record = facts.recording
     warnings = []
-    if 0 < recording.intervals < SHORT:
-        text = f"Only {shown.count(recording.intervals, 'interval')} recorded: most confidence intervals are wide."
+    if 0 < record.intervals < SHORT:
+        text = (
+            f"Only {shown.count(record.intervals, 'interval')} recorded: most confidence intervals are wide."
+        )
         warnings.append(Finding(text, section="recording", tone="warning"))
-    if recording.ticks_biased and recording.busy_ticks_s and recording.busy_exact_s:
-        off = shown.quantity(recording.busy_ticks_s / recording.busy_exact_s - 1, "share")
+    if record.ticks_biased and record.busy_ticks_s and record.busy_exact_s:
+        off = shown.quantity(record.busy_ticks_s / record.busy_exact_s - 1, "share")
         text = (
             f"Tick-sampled CPU time differs by {off} from the exact time: a load runs in step with the tick."
         )
         warnings.append(Finding(text, section="recording", tone="warning"))
-    if recording.dropped:
-        text = f"{shown.count(recording.dropped, 'interval')} were dropped."
+    if record.dropped:
+        text = f"{shown.count(record.dropped, 'interval')} were dropped."
         warnings.append(Finding(text, section="recording", tone="warning"))
     return warnings
 
@@ -207,18 +209,18 @@ def _next(facts: LogFacts) -> list[Finding]:
     heavy = next((cost for cost in facts.costs if cost.share.value >= HEAVY), None)
     if heavy is not None:
         part = shown.quantity(heavy.share.value, "share")
-        requests = shown.plural(noun(heavy.request, heavy.label))
+        kind = shown.plural(noun(heavy.request, heavy.label))
         steps.append(
-            (f"Find out who causes the {requests}: they take {part} of the system's CPU time.", "overhead")
+            (f"Find out who causes the {kind}: they take {part} of the system's CPU time.", "overhead")
         )
     if facts.capacity is not None and facts.metered and facts.capacity.system.value > 0.0:
         event = facts.metered[0]
         of_system = event.share.value / facts.capacity.system.value
         if of_system >= HEAVY:
-            part, requests = shown.quantity(of_system, "share"), shown.plural(event.label)
+            part, kind = shown.quantity(of_system, "share"), shown.plural(event.label)
             steps.append(
                 (
-                    f"Find out who causes the {requests}: they take {part} of the system's CPU time.",
+                    f"Find out who causes the {kind}: they take {part} of the system's CPU time.",
                     "capacity",
                 )
             )
