@@ -255,7 +255,7 @@ def test_markers_of_the_debug_mode_are_no_fields():
         (b"1700000000; proc/s; 1; 2; cswch/s; 3; 99999999999999999999;", "64 bits"),
         (b"1700000000; proc/s; 1; 2; cswch/s; 3; " + b"9" * 5000 + b";", "64 bits"),
         (b"1700000000; proc/s; 1; 2; proc/s; 3; 4;", "new field's name"),
-        (b"1700000000; CPU; x; %usr; 1; 2;", "no number"),
+        (b"1700000000; CPU; x; %usr; 1; 2;", "is not a number"),
         (b"1700000000; IFACE; ; rxpck/s; 1; 2;", "names no item"),
     ],
 )
