@@ -87,6 +87,10 @@ def test_a_run_has_the_kind_of_its_cells(outcome: Outcome) -> None:
         assert cell.kind == kinds[cell.table, tuple(cell.row.values())]
 
 
+def test_every_claim_has_a_condition_in_study_toml() -> None:
+    assert [statement.id for statement in PAPER.statements.values() if statement.holds_if == "holds"] == []
+
+
 def test_json_claims_and_report_are_complete(outcome: Outcome) -> None:
     checks.json_has_the_fields(outcome)
     checks.claims_have_statistics(outcome)

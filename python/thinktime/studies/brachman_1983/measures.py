@@ -178,7 +178,7 @@ def _queue_by_burst(laboratory: Laboratory) -> Iterator[Claim]:
     yield PAPER.claim(
         "queue-falls",
         {
-            "listed": ", ".join(f"{value:.1f} at {burst_ms} ms" for burst_ms, value in queue.items()),
+            "queue": queue,
             "early": queue[shortest] - queue[NEAR_SWAP_MS],
             "total": queue[shortest] - queue[BURSTS_MS[-1]],
         },
@@ -190,9 +190,7 @@ def _queue_by_burst(laboratory: Laboratory) -> Iterator[Claim]:
     yield PAPER.claim(
         "queue-ratio",
         {
-            "listed": ", ".join(
-                f"{100 * value:+.0f} % at {burst_ms} ms" for burst_ms, value in excess.items()
-            ),
+            "excess": excess,
             "near": [value for burst_ms, value in excess.items() if burst_ms <= NEAR_SWAP_MS],
         },
     )
@@ -231,22 +229,19 @@ def _work_between_swaps(laboratory: Laboratory) -> Claim:
 
 def _seek_saved(laboratory: Laboratory) -> Claim:
     """Claim that swaps take about a mean seek less than calculated."""
-    means, listed = {}, []
-    for where, taken_s in (("quiet machine", quiet_swap_time_s), ("runs", swap_time_s)):
-        saved = [
-            1000.0 * (drive().swap_time_s(size).value - taken_s(laboratory, size)) for size in SWAP_SIZES
-        ]
-        means[where] = interval(np.mean(saved, axis=0))
-        by_size = ", ".join(
-            f"{size} clicks {values.mean():.1f}" for size, values in zip(SWAP_SIZES, saved, strict=True)
-        )
-        listed.append(f"{where} {means[where].value:.1f} ms on the mean ({by_size})")
+    saved = {
+        where: [1000.0 * (drive().swap_time_s(size).value - taken_s(laboratory, size)) for size in SWAP_SIZES]
+        for where, taken_s in (("quiet_machine", quiet_swap_time_s), ("runs", swap_time_s))
+    }
     return PAPER.claim(
         "swap-time",
         {
-            "saved": means["quiet machine"],
+            "saved": {where: interval(np.mean(values, axis=0)) for where, values in saved.items()},
+            "by_size": {
+                where: {f"{size} clicks": item.mean() for size, item in zip(SWAP_SIZES, values, strict=True)}
+                for where, values in saved.items()
+            },
             "seek": printed(DISK, "value", characteristic="average_seek"),
-            "listed": "; ".join(listed),
         },
     )
 
