@@ -4,14 +4,14 @@ Of what is calibrated:
 
 * A file transfer takes Tblock (Table V). One swap takes an access for every track that a process fills and
   the transfer of all of it; the access is what Table IV leaves of the measured time of a process that fills
-  one track. That a longer one takes more accesses is a choice made with the rows of 314 clicks in sight,
+  one track. That a longer one takes more accesses was chosen after the rows of 314 clicks had been seen,
   whose utilisation and swaps imply such a time: with Table IV alone, which has about one access at every
   size, nearly all of their elapsed times come out 4 to 16 % short. The simulated machine loses nearly as much
   under load, to revolutions where images cross cylinders.
-* Four numbers are fitted to what was measured of ten runs, those of 157 clicks with 650 and 1280 clicks of
-  memory in Table VI: the mean pause, the file transfers of an interaction, the part of them that nobody waits
-  for, and the time between two requests at the controller. `fitted` fits them anew.
-* The system's CPU time in an interaction is set: the ten runs do as well with 0.04 as with 0.08 s. Of the
+* Four numbers are fitted to the measurements of ten runs, those of 157 clicks with 650 and 1280 clicks of
+  memory in Table VI: the mean pause, the file transfers per interaction, the fraction of them that nobody
+  waits for, and the time between two requests at the controller. `fitted` fits them anew.
+* The system's CPU time per interaction is set: the ten runs do as well with 0.04 as with 0.08 s. Of the
   rows that are predicted, (157, 354, 12, 8) says that it is less than 0.073 s, for the CPU is then always
   busy.
 * That a process which comes back from the disk waits for those that compute follows from how Sixth Edition
@@ -59,11 +59,11 @@ BLOCK_CLICKS = 8
 ONE_TRACK = 157
 """Clicks of the process that fills one track: 20 blocks."""
 WEIGHTS = {"elapsed_s": 0.05, "controller_utilization_percent": 4.0, "qdisk": 0.8, "nswaps": 0.20}
-"""Allowed error of a run: parts of elapsed time (the thesis's own error) and swaps, points, requests."""
+"""Allowed error of a run: fractions of elapsed time (the error of the thesis) and swaps, points, requests."""
 FITTED = 4
 """Numbers that are fitted."""
 SWAPS_LEAST = 500.0
-"""Runs with fewer swaps say little of them."""
+"""The fit leaves out the swaps of runs with fewer: they say little."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,15 +71,15 @@ class Calibrated:
     """Parameters that no table of the thesis gives."""
 
     think_s: float
-    """Mean pause."""
+    """Mean pause [s]."""
     blocks: float
-    """File transfers of an interaction."""
+    """File transfers per interaction."""
     behind: float
     """Fraction of them that nobody waits for: delayed writes and blocks read ahead."""
     gap_s: float
-    """From the end of a request at the controller to the start of the next that waits."""
+    """From the end of a request at the controller to the start of the next that waits [s]."""
     system_s: float
-    """CPU time of the system in an interaction."""
+    """CPU time of the system per interaction [s]."""
 
 
 CALIBRATED = Calibrated(think_s=0.960, blocks=5.18, behind=0.457, gap_s=0.0027, system_s=0.06)
@@ -87,7 +87,7 @@ CALIBRATED = Calibrated(think_s=0.960, blocks=5.18, behind=0.457, gap_s=0.0027, 
 
 
 def swap_time_s(clicks: int) -> float:
-    """Time of one swap, one way: an access for each track, and the transfer."""
+    """Time of one swap, one way: an access for each track, and the transfer [s]."""
     byte_s = 1e-6 * printed(DISK, "value", characteristic="transfer_time_average")
     track = printed(DISK, "value", characteristic="blocks_512_byte_per_track")
     one_s = 1e-3 * swap_ms(ONE_TRACK)
@@ -115,7 +115,7 @@ def system(case: Case, calibrated: Calibrated = CALIBRATED, **changes: Any) -> S
     changes
         Fields of `Swapping` that differ.
     """
-    result = Swapping(
+    run = Swapping(
         processes=case.pn,
         memory=case.mm_clicks,
         size=case.sizes_clicks,
@@ -130,7 +130,7 @@ def system(case: Case, calibrated: Calibrated = CALIBRATED, **changes: Any) -> S
         gap_s=calibrated.gap_s,
         compute_variation=_compute_variation(case.pc_ms),
     )
-    return replace(result, **changes)
+    return replace(run, **changes)
 
 
 def predicted(case: Case, calibrated: Calibrated = CALIBRATED) -> Prediction:
@@ -169,15 +169,15 @@ def fitted() -> Calibrated:
     runs = [case for case in CASES if case.kind == "fitted"]
 
     def residuals(values: Any) -> Any:
-        tried = _of(values)
-        result = [(case, columns(predicted(case, tried))) for case in runs]
-        distances = (weighted_error(case, ours, quantity) for case, ours in result for quantity in RESPONSES)
-        return np.array([distance for distance in distances if distance is not None])
+        calibrated = _calibrated(values)
+        predictions = [(case, columns(predicted(case, calibrated))) for case in runs]
+        errors = (weighted_error(case, ours, column) for case, ours in predictions for column in RESPONSES)
+        return np.array([error for error in errors if error is not None])
 
-    return _of(least_squares(residuals, [1.0, 5.0, 0.5, 0.002], diff_step=1e-3, x_scale="jac").x)
+    return _calibrated(least_squares(residuals, [1.0, 5.0, 0.5, 0.002], diff_step=1e-3, x_scale="jac").x)
 
 
-def _of(values: Any) -> Calibrated:
+def _calibrated(values: Any) -> Calibrated:
     think_s, blocks, behind, gap_s = (float(value) for value in values)
     return Calibrated(
         think_s=think_s, blocks=blocks, behind=behind, gap_s=gap_s, system_s=CALIBRATED.system_s
@@ -196,9 +196,9 @@ def half_width() -> float:
     from scipy.stats import t
 
     runs = [(case, ours) for case, ours in all_runs() if case.kind == "fitted"]
-    distances = [weighted_error(case, ours, "elapsed_s") or 0.0 for case, ours in runs]
-    n = len(distances)
-    deviation = WEIGHTS["elapsed_s"] * math.sqrt(sum(item**2 for item in distances) / (n - FITTED))
+    errors = [weighted_error(case, ours, "elapsed_s") or 0.0 for case, ours in runs]
+    n = len(errors)
+    deviation = WEIGHTS["elapsed_s"] * math.sqrt(sum(error**2 for error in errors) / (n - FITTED))
     return float(t.ppf(0.5 + LEVEL / 2.0, n - FITTED)) * deviation * math.sqrt(1.0 + 1.0 / n)
 
 
