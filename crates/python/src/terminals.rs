@@ -181,5 +181,5 @@ impl NativeNursery {
 fn show(py: Python<'_>, on_progress: &Py<PyAny>, progress: &Progress) -> PyResult<Verdict> {
     py.check_signals()?;
     let go_on = on_progress.call1(py, (Plain(progress),))?.extract::<bool>(py)?;
-    Ok(if go_on { Verdict::GoOn } else { Verdict::Stop })
+    Ok(if go_on { Verdict::Continue } else { Verdict::Stop })
 }

@@ -1,8 +1,7 @@
-//! Quantities as people write them and as every part of thinktime reads them: distributions, durations, sizes,
-//! addresses of random streams.
+//! Quantities in the notation of users and files: distributions, durations, sizes, addresses of random streams.
 //!
 //! Simulated systems, scripts, synthetic users, the recorder and the Python package share these few notations.
-//! They are read here and nowhere else, so that what one command accepts another cannot refuse.
+//! They are read here and nowhere else, so that no command refuses a notation that another accepts.
 //!
 //! ```
 //! use thinktime_quantities::{Distribution, parse_duration, parse_size};
@@ -14,8 +13,12 @@
 //! # Ok::<(), thinktime_quantities::DistributionError>(())
 //! ```
 //!
-//! Nothing here draws: who draws decides on generator and method, because both are part of the contract
-//! that the same seed gives the same bits.
+//! Nothing here draws random numbers: generator and method belong to the caller, because both are part of the
+//! contract that the same seed gives the same bits.
+//!
+//! # Limitations
+//! Distributions are on the numbers from 0 up: times and amounts have no negative values. Parameters are at most
+//! 1e9, and a description is nested at most 16 levels deep.
 
 mod distribution;
 pub mod random;

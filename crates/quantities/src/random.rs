@@ -1,7 +1,7 @@
 //! Addresses of random streams, and numbers from random bits.
 //!
-//! A stream that is addressed by what it is for (a seed, a replication, a user, a purpose) does not depend on what
-//! other streams exist or how much was drawn from them: systems that are compared see the same users.
+//! A stream addressed by its use (a seed, a replication, a user, a purpose) does not depend on the existence of
+//! other streams or on the amount drawn from them, so that compared systems get the same users.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::SplitMix64;

@@ -1,7 +1,7 @@
 //! Durations and sizes: a number and a unit.
 
-/// Units of time: how many make how many seconds. Dividing by a whole number rounds a decimal fraction correctly
-/// where multiplying by its inverse does not: 700ms are 0.7 s.
+/// Units of time: name, units per second, seconds per unit; one of the two numbers is 1. Dividing by a whole number
+/// rounds a decimal fraction correctly, multiplying by its inverse does not: 700ms are exactly 0.7 s.
 const SECONDS: [(&str, f64, f64); 7] = [
     ("us", 1e6, 1.0),
     ("ms", 1e3, 1.0),
@@ -28,8 +28,8 @@ const BYTES: [(&str, f64); 9] = [
 /// The duration `text` in seconds: `90s`, `1.5min`, `500ms`, `20us`, `1h`, `2d`.
 ///
 /// # Errors
-/// No number from 0 up with a unit. A number without a unit is refused, because the reader of a command line
-/// cannot see whether seconds or milliseconds were meant; only 0 needs none.
+/// The text is not a number of at least 0 with a unit. A number without a unit is refused, because the reader of a
+/// command line cannot see whether seconds or milliseconds are meant; only 0 needs none.
 pub fn parse_duration(text: &str) -> Result<f64, String> {
     let refused = |problem: &str| {
         format!("{text:?} {problem}; give a number with one of the units us, ms, s, min, h, d, such as 90s")
@@ -39,17 +39,19 @@ pub fn parse_duration(text: &str) -> Result<f64, String> {
         return Err(refused("has no unit"));
     }
     // Without a unit only 0 comes here, which is the same in all of them.
-    let Some((_, units, make)) = SECONDS.iter().find(|(name, ..)| *name == unit || unit.is_empty()) else {
+    let Some((_, per_second, seconds_per_unit)) =
+        SECONDS.iter().find(|(name, ..)| *name == unit || unit.is_empty())
+    else {
         return Err(refused("has an unknown unit"));
     };
-    let seconds = number / units * make;
+    let seconds = number / per_second * seconds_per_unit;
     if seconds.is_finite() { Ok(seconds) } else { Err(refused("is too long")) }
 }
 
 /// The size `text` in bytes: `512`, `64kB`, `2TB`, `64MiB`, `1.5G`.
 ///
 /// # Errors
-/// No number of bytes from 0 to 2^64 - 1.
+/// The text is not a number of bytes from 0 to 2^64 - 1.
 pub fn parse_size(text: &str) -> Result<u64, String> {
     let refused = |problem: &str| {
         format!(
@@ -69,13 +71,13 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
 /// The number at the beginning of `text` and the unit after it, in lower case.
 fn split(text: &str) -> Option<(f64, String)> {
     let text = text.trim().to_ascii_lowercase();
-    // The e of 1e-3 begins no unit; no unit begins with e.
-    let is_exponent = |at: usize| {
-        let rest = text[at..].strip_prefix('e').map(|rest| rest.trim_start_matches(['+', '-']));
+    // The e of 1e-3 does not begin a unit, and no unit begins with e.
+    let is_exponent = |index: usize| {
+        let rest = text[index..].strip_prefix('e').map(|rest| rest.trim_start_matches(['+', '-']));
         rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
     };
-    let begins_unit = |(at, c): &(usize, char)| c.is_alphabetic() && !is_exponent(*at);
-    let end = text.char_indices().find(begins_unit).map_or(text.len(), |(at, _)| at);
+    let begins_unit = |(index, c): &(usize, char)| c.is_alphabetic() && !is_exponent(*index);
+    let end = text.char_indices().find(begins_unit).map_or(text.len(), |(index, _)| index);
     let number = text[..end].trim().parse::<f64>().ok()?;
     // By the sign and not by comparison: -0 is refused with all other negative numbers.
     (number.is_finite() && number.is_sign_positive()).then(|| (number, text[end..].trim().to_owned()))

@@ -1,15 +1,15 @@
-//! What an interaction can ask of each system.
+//! Demands that an interaction can have on each system.
 
 /// One kind of demand.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Demand {
     /// Key in the table of the system.
     pub name: &'static str,
-    /// Empty for a pure number.
+    /// Unit; empty for a pure number.
     pub unit: &'static str,
-    /// One line for errors and documentation.
+    /// One line, for errors and documentation.
     pub description: &'static str,
-    /// What it is where nothing is said; none where it must be said.
+    /// Value if none is given; `None` if one is required.
     pub default: Option<f64>,
     /// Least mean.
     pub low: f64,
@@ -18,6 +18,7 @@ pub struct Demand {
 }
 
 impl Demand {
+    /// A demand without a default.
     const fn needed(
         name: &'static str,
         unit: &'static str,
@@ -40,7 +41,7 @@ const MULTICS: &[Demand] = &[
     Demand {
         name: "first_output",
         unit: "",
-        description: "part of the work that is done when the reply begins; 1: it comes at the end",
+        description: "part of the work that is done when the reply begins; 1: the reply begins at the end",
         default: Some(1.0),
         low: 0.0,
         high: 1.0,

@@ -1,19 +1,20 @@
-//! What is wrong with a script, where, and what would be right.
+//! Errors of scripts: the place, the problem and the remedy.
 
 use thiserror::Error;
 
-/// A script that cannot be.
+/// An error in a script.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}: {item}: {problem}; {remedy}", self.place())]
 pub struct ScriptError {
+    /// Name of the file, or of the built-in script.
     pub file: String,
-    /// Of the file; none for a script that comes from elsewhere.
+    /// Line in the file, from 1; `None` for a script that was not read from a file.
     pub line: Option<usize>,
-    /// Which part of the script.
+    /// Part of the script.
     pub item: String,
-    /// What was given and what is wrong with it.
+    /// Value given, and its defect.
     pub problem: String,
-    /// What would be right.
+    /// Value or action that would be right.
     pub remedy: String,
 }
 
@@ -27,12 +28,13 @@ impl ScriptError {
     }
 }
 
-/// "did you mean ...? there are: ..." for a name that is none of `names`.
+/// Remedy for a name that is not among `names`: the most similar one, and the list.
 pub fn offer(given: &str, names: &[&str]) -> String {
     let nearest = names
         .iter()
         .map(|name| (strsim::levenshtein(given, name), *name))
         .min()
+        // More edits than about a third of the name make it another word, not a misspelling.
         .filter(|(edits, name)| *edits <= 1 + name.len() / 3);
     let hint = nearest.map(|(_, name)| format!("did you mean {name:?}? ")).unwrap_or_default();
     format!("{hint}there are: {}", names.join(", "))

@@ -5,20 +5,19 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 use thinktime_engine::Distribution;
 
-use crate::error::offer;
-use crate::source::Source;
-use crate::{BUILTIN, ScriptError, demand, read};
+use crate::source::key;
+use crate::{ScriptError, demand};
 
-/// What a user does, over and over.
+/// Interactions that a user repeats in order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Script {
     /// Name in results and logs.
     pub name: String,
-    /// For people; may be empty.
+    /// Description for readers; may be empty.
     pub description: String,
-    /// In the order in which they are done.
+    /// Interactions in their order.
     pub interactions: Vec<Step>,
-    /// Where it was read.
+    /// Name of the file or built-in script, for errors.
     pub(crate) file: String,
 }
 
@@ -29,51 +28,24 @@ pub struct Step {
     pub command: String,
     /// The line typed.
     pub types: String,
-    /// Text of the reply that is waited for; none: the user goes on as soon as the line is typed.
+    /// Text of the reply to wait for; `None`: the next think time begins as soon as the line is typed.
     pub wait_for: Option<String>,
-    /// Whether the command is one of those that averages are also given without.
+    /// True for a command whose interactions some averages leave out, as the studies of the 1970s did.
     pub heavy: bool,
-    /// Before the line is typed.
+    /// Think time before the line is typed [s].
     pub think: Distribution,
-    /// By system and name.
+    /// Demands by system and name.
     pub(crate) demands: BTreeMap<String, BTreeMap<String, Distribution>>,
-    /// Which of the script's interactions it is, for errors.
+    /// Place in the script, for errors.
     pub(crate) item: String,
+    /// Line in the file, for errors.
     pub(crate) line: Option<usize>,
 }
 
 impl Script {
-    /// Reads a script; `file` is its name in errors.
-    ///
-    /// # Errors
-    /// It is no script; the error names file, line, item, and what would be right.
-    pub fn parse(text: &str, file: &str) -> Result<Script, ScriptError> {
-        read::script(&Source::toml(text, file)?)
-    }
-
-    /// Reads the name of a built-in script, or what [`Script::to_json`] wrote.
-    ///
-    /// # Errors
-    /// There is no such script, or it is none.
-    pub fn from_json(value: &Value) -> Result<Script, ScriptError> {
-        let Some(name) = value.as_str() else {
-            return read::script(&Source::json(value, "script"));
-        };
-        match Script::builtin(name) {
-            Some(text) => Script::parse(text, name),
-            None => Err(ScriptError {
-                file: "script".into(),
-                line: None,
-                item: format!("{name:?}"),
-                problem: "there is no such built-in script".into(),
-                remedy: offer(name, BUILTIN),
-            }),
-        }
-    }
-
-    /// The script, with nothing left to defaults, in the form of its TOML.
+    /// The script as a JSON tree in the form of its TOML, with all defaults written out.
     pub fn to_json(&self) -> Value {
-        // Demands are written with each interaction, where nothing is left to commands.
+        // Demands are written with each interaction, so that the commands need none.
         let commands: Map<String, Value> = self
             .interactions
             .iter()
@@ -90,7 +62,7 @@ impl Script {
     /// For each interaction, its demands on `system` in the order of `names`.
     ///
     /// # Errors
-    /// An interaction has not all of them.
+    /// An interaction lacks one of them.
     pub fn demands(&self, system: &str, names: &[&str]) -> Result<Vec<Vec<Distribution>>, ScriptError> {
         let of = |step: &Step, name: &&str| {
             step.demand(system, name).ok_or_else(|| ScriptError {
@@ -107,13 +79,13 @@ impl Script {
             .collect()
     }
 
-    /// All demands on `system` are there.
+    /// Checks that every interaction has all demands on `system`.
     ///
     /// # Errors
-    /// An interaction has not all of them.
+    /// An interaction lacks one of them.
     pub fn check_demands(&self, system: &str) -> Result<(), ScriptError> {
         let names: Vec<&str> =
-            demand::of(system).unwrap_or_default().iter().map(|known| known.name).collect();
+            demand::of(system).unwrap_or_default().iter().map(|demand| demand.name).collect();
         self.demands(system, &names).map(drop)
     }
 }
@@ -124,25 +96,25 @@ impl Step {
     }
 
     fn to_json(&self) -> Value {
-        let mut found = Map::from_iter([
+        let mut table = Map::from_iter([
             ("command".into(), json!(self.command)),
             ("types".into(), json!(self.types)),
             ("think".into(), short(&self.think)),
         ]);
         match &self.wait_for {
-            Some(text) => found.insert("wait_for".into(), json!(text)),
-            None => found.insert("wait".into(), json!(false)),
+            Some(text) => table.insert("wait_for".into(), json!(text)),
+            None => table.insert("wait".into(), json!(false)),
         };
         for (system, demands) in &self.demands {
             let demands: Map<String, Value> =
                 demands.iter().map(|(name, demand)| (name.clone(), short(demand))).collect();
-            found.insert(system.clone(), demands.into());
+            table.insert(system.clone(), demands.into());
         }
-        found.into()
+        table.into()
     }
 }
 
-/// A distribution's description: a bare number where it is always the same.
+/// Description of a distribution: a bare number if it is deterministic.
 fn short(distribution: &Distribution) -> Value {
     let table = distribution.to_json();
     match (distribution.fixed(), table.get("value")) {
@@ -150,10 +122,4 @@ fn short(distribution: &Distribution) -> Value {
         (Some(_), Some(value)) => value.clone(),
         _ => table,
     }
-}
-
-/// A key as TOML wants it written.
-pub(crate) fn key(name: &str) -> String {
-    let bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    if !name.is_empty() && name.chars().all(bare) { name.into() } else { format!("{name:?}") }
 }

@@ -1,4 +1,7 @@
-//! The text or tree that a script is read from, and where each value stands in it.
+//! The text or tree of a script, and the position of each value in it.
+//!
+//! Serde reports neither the line of a wrong value nor its place in words that a person uses; both come from
+//! here.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -13,13 +16,15 @@ use crate::error::offer;
 /// A step from a table or list to one of its values.
 #[derive(Clone, Copy)]
 pub enum Place<'a> {
+    /// Key of a table.
     Key(&'a str),
+    /// Position in a list, from 0.
     Index(usize),
 }
 
 /// A script before it is read.
 pub struct Source<'a> {
-    /// Its name in errors.
+    /// Name in errors.
     pub file: &'a str,
     content: Content<'a>,
 }
@@ -31,6 +36,10 @@ enum Content<'a> {
 }
 
 impl<'a> Source<'a> {
+    /// The source of a TOML text.
+    ///
+    /// # Errors
+    /// The text is not TOML.
     pub fn toml(text: &'a str, file: &'a str) -> Result<Source<'a>, ScriptError> {
         match DeTable::parse(text) {
             Ok(table) => Ok(Source { file, content: Content::Toml(text, table) }),
@@ -38,17 +47,18 @@ impl<'a> Source<'a> {
                 file: file.into(),
                 line: error.span().map(|span| line_of(text, span.start)),
                 item: "the text".into(),
-                problem: format!("is no TOML: {}", error.message()),
+                problem: format!("is not TOML: {}", error.message()),
                 remedy: "see https://toml.io for the notation".into(),
             }),
         }
     }
 
+    /// The source of a JSON tree.
     pub fn json(tree: &'a Value, file: &'a str) -> Source<'a> {
         Source { file, content: Content::Json(tree) }
     }
 
-    /// The value of type `T` that it holds; `remedy` says what would be right for a key.
+    /// The source as a value of type `T`; `remedy` gives the remedy for a wrong value of a key.
     pub fn deserialize<T: DeserializeOwned>(
         &self,
         remedy: impl Fn(&str) -> &'static str,
@@ -72,7 +82,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// What serde finds wrong at `place`, in the words of a script.
+    /// Serde's error at `place`, in the words of a script.
     fn wrong(
         &self,
         place: &[Place<'_>],
@@ -86,7 +96,7 @@ impl<'a> Source<'a> {
             let place = if key == Some(given) { &place[..place.len() - 1] } else { place };
             return self.error(
                 place,
-                format!("{given:?} is no key of it"),
+                format!("{given:?} is an unknown key"),
                 offer(given, &words.collect::<Vec<_>>()),
             );
         }
@@ -98,7 +108,7 @@ impl<'a> Source<'a> {
             [.., Place::Key(system), Place::Key(name)] => unit(system, name),
             _ => None,
         };
-        // The errors of distributions are about times; here they may be about pages.
+        // Errors of distributions have the unit of times; here the amount may be pages.
         let message = unit.map_or(message.to_owned(), |unit| message.replace(" [s]", &unit));
         match message.rsplit_once("; ") {
             Some((problem, remedy)) => self.error(place, problem, remedy),
@@ -106,6 +116,7 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// An error at `place`, with its line.
     pub fn error(
         &self,
         place: &[Place<'_>],
@@ -121,7 +132,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The line of the key, or of the item of a list, at `place`; of what encloses it, where it does not exist.
+    /// Line of the key, or of the item of a list, at `place`; if that does not exist, of the value around it.
     pub fn line(&self, place: &[Place<'_>]) -> Option<usize> {
         let Content::Toml(text, root) = &self.content else { return None };
         let mut start = 0;
@@ -154,7 +165,7 @@ impl<'a> Source<'a> {
         Some(line_of(text, start))
     }
 
-    /// What a person calls the value at `place`.
+    /// Name of the value at `place` for a person, such as `interaction 2 (edit): think`.
     pub fn item(&self, place: &[Place<'_>]) -> String {
         match place {
             [] => "the script".into(),
@@ -170,7 +181,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The command of an interaction, if it has one of its type.
+    /// Command of an interaction; `None` if it is missing or not a text.
     fn command(&self, index: usize) -> Option<&str> {
         match &self.content {
             Content::Toml(_, root) => root
@@ -187,6 +198,12 @@ impl<'a> Source<'a> {
     }
 }
 
+/// Key as TOML requires it to be written.
+pub fn key(name: &str) -> String {
+    let bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if !name.is_empty() && name.chars().all(bare) { name.into() } else { format!("{name:?}") }
+}
+
 fn last_key<'a>(place: &[Place<'a>]) -> Option<&'a str> {
     place.iter().rev().find_map(|place| match place {
         Place::Key(key) => Some(*key),
@@ -194,8 +211,8 @@ fn last_key<'a>(place: &[Place<'a>]) -> Option<&'a str> {
     })
 }
 
-/// The first value that TOML has and a script cannot use, with its place: serde would show it in the notation of
-/// the library.
+/// The first value that TOML allows and a script does not, with its place: serde would name it in the library's
+/// own notation.
 fn foreign_in_table<'a>(table: &'a DeTable<'_>) -> Option<(Vec<Place<'a>>, String)> {
     table.iter().find_map(|(key, value)| foreign(value.get_ref(), Place::Key(key.get_ref())))
 }
@@ -232,13 +249,13 @@ fn places(path: &serde_path_to_error::Path) -> Vec<Place<'_>> {
         .collect()
 }
 
-/// The unit of a demand, in brackets; none for what is no demand.
+/// Unit of a demand in brackets; `None` if there is no such demand.
 fn unit(system: &str, name: &str) -> Option<String> {
     let demand = demand::of(system)?.iter().find(|demand| demand.name == name)?;
     Some(if demand.unit.is_empty() { String::new() } else { format!(" [{}]", demand.unit) })
 }
 
-/// Number of the line of byte `at`, from 1.
-fn line_of(text: &str, at: usize) -> usize {
-    1 + text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count()
+/// Number of the line of byte `offset`, from 1.
+fn line_of(text: &str, offset: usize) -> usize {
+    1 + text.as_bytes()[..offset].iter().filter(|byte| **byte == b'\n').count()
 }

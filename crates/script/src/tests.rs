@@ -70,9 +70,9 @@ fn the_manifest_holds_the_whole_script() {
     );
 }
 
-/// Run time and counts as the memorandum of 1969 tells them; half of what waits is in the first half.
+/// Run time and counts as in the memorandum of 1969; half of the interactions that wait are in the first half.
 #[test]
-fn the_standard_scripts_have_the_totals_that_were_told() {
+fn the_standard_scripts_have_the_totals_of_the_memorandum() {
     for (name, system, total) in [("mftn3", "multics", 20.46), ("6mad1", "ctss", 42.96)] {
         let script = Script::from_json(&json!(name)).unwrap();
         let waiting = |steps: &[crate::Step]| steps.iter().filter(|step| step.wait_for.is_some()).count();
@@ -84,8 +84,8 @@ fn the_standard_scripts_have_the_totals_that_were_told() {
         let run = script.demands(system, &["cpu"]).unwrap();
         let sum: f64 = run.iter().map(|of| of[0].mean()).sum();
         assert!((sum - total).abs() < 1e-9, "{name}: {sum}");
-        for (known, _) in SYSTEMS {
-            assert_eq!(script.check_demands(known).is_ok(), *known == system, "{name} on {known}");
+        for (other, _) in SYSTEMS {
+            assert_eq!(script.check_demands(other).is_ok(), *other == system, "{name} on {other}");
         }
     }
 }
@@ -94,14 +94,14 @@ fn edited(from: &str, to: &str) -> String {
     error(TOP, &EDM.replace(from, to))
 }
 
-fn told<const N: usize>(cases: [(String, &str); N]) {
-    let wrong: Vec<_> = cases.iter().filter(|(found, expected)| found != expected).collect();
+fn check<const N: usize>(cases: [(String, &str); N]) {
+    let wrong: Vec<_> = cases.iter().filter(|(message, expected)| message != expected).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]
 fn what_is_wrong_with_an_interaction_is_named_with_its_line() {
-    told([
+    check([
         (
             edited("\"edm\"", "\"emd\""),
             "my.toml, line 15: interaction 1 (emd): command: there is no command \"emd\"; did you mean \"edm\"? there \
@@ -109,13 +109,13 @@ fn what_is_wrong_with_an_interaction_is_named_with_its_line() {
         ),
         (
             edited("wait_for = \"Edit.\"", ""),
-            "my.toml, line 14: interaction 1 (edm): waits for nothing; give wait_for = \"text of the reply\", or \
-             wait = false for a user who goes on at once",
+            "my.toml, line 14: interaction 1 (edm): has no wait_for; give wait_for = \"text of the reply\", or \
+             wait = false for a user who does not wait",
         ),
         (
             edited("Edit.", " "),
             "my.toml, line 17: interaction 1 (edm): wait_for: is empty; give wait_for \
-             = \"text of the reply\", or wait = false for a user who goes on at once",
+             = \"text of the reply\", or wait = false for a user who does not wait",
         ),
         (
             edited("types", "wait = false\ntypes"),
@@ -124,7 +124,7 @@ fn what_is_wrong_with_an_interaction_is_named_with_its_line() {
         ),
         (
             edited("wait_for", "waits_for"),
-            "my.toml, line 17: interaction 1 (edm): \"waits_for\" is no key of it; did you mean \"wait_for\"? there are: \
+            "my.toml, line 17: interaction 1 (edm): \"waits_for\" is an unknown key; did you mean \"wait_for\"? there are: \
              command, types, wait_for, wait, think, repeat, multics, ctss",
         ),
         (
@@ -137,7 +137,7 @@ fn what_is_wrong_with_an_interaction_is_named_with_its_line() {
 
 #[test]
 fn what_is_wrong_with_a_value_is_named_with_its_line() {
-    told([
+    check([
         (
             edited("types", "think = -5\ntypes"),
             "my.toml, line 16: interaction 1 (edm): think: -5: is out of range; give a number from 0 to \
@@ -157,7 +157,7 @@ fn what_is_wrong_with_a_value_is_named_with_its_line() {
         (
             edited("types", "multics = { first_output = \"uniform(low=0,high=2)\" }\ntypes"),
             "my.toml, line 16: interaction 1 (edm): multics: first_output: it can be above 1; give 0 to 1: part of \
-             the work that is done when the reply begins; 1: it comes at the end",
+             the work that is done when the reply begins; 1: the reply begins at the end",
         ),
         (
             edited("types = \"edm a\"", "types = 3"),
@@ -169,10 +169,10 @@ fn what_is_wrong_with_a_value_is_named_with_its_line() {
 
 #[test]
 fn what_is_wrong_with_the_whole_is_named_with_its_line() {
-    told([
+    check([
         (
             error(&format!("{TOP}interaction = []\n"), ""),
-            "my.toml, line 3: interaction: there are none; give one [[interaction]] or more, each with command, \
+            "my.toml, line 3: interaction: is empty; give one [[interaction]] or more, each with command, \
              types, and wait_for or wait = false",
         ),
         (
@@ -196,7 +196,7 @@ fn what_is_wrong_with_the_whole_is_named_with_its_line() {
         ),
         (
             error("name = \"mine\n", EDM),
-            "my.toml, line 1: the text: is no TOML: invalid basic string, expected `\"`; see https://toml.io for \
+            "my.toml, line 1: the text: is not TOML: invalid basic string, expected `\"`; see https://toml.io for \
              the notation",
         ),
     ]);
@@ -209,11 +209,14 @@ fn a_demand_forgotten_is_found_where_it_is_needed() {
         error(TOP, &format!("{ctss}{EDM}{}", EDM.replace("\"edm\"", "\"fortran\""))),
         "my.toml, line 25: interaction 2 (fortran): has no demand cpu on ctss; give it in [commands.fortran.ctss]"
     );
-    let found = script(EDM).check_demands("ctss").unwrap_err().to_string();
-    assert!(found.starts_with("my.toml, line 14: interaction 1 (edm): has no demand cpu on ctss"), "{found}");
+    let message = script(EDM).check_demands("ctss").unwrap_err().to_string();
+    assert!(
+        message.starts_with("my.toml, line 14: interaction 1 (edm): has no demand cpu on ctss"),
+        "{message}"
+    );
     let short = COMMANDS.replace("pages = 32\n", "");
-    let found = Script::parse(&format!("{TOP}{short}{EDM}"), "my.toml").unwrap_err().to_string();
-    assert!(found.contains("line 13: interaction 1 (edm): has no demand pages on multics"), "{found}");
+    let message = Script::parse(&format!("{TOP}{short}{EDM}"), "my.toml").unwrap_err().to_string();
+    assert!(message.contains("line 13: interaction 1 (edm): has no demand pages on multics"), "{message}");
 }
 
 /// Any value, with the words that scripts are made of.

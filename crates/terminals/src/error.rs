@@ -1,12 +1,13 @@
-//! What can go wrong, and what to do about it.
+//! Errors of a play, each with its remedy.
 
 use std::io;
 
 use thinktime_log::LogError;
 
+/// A play cannot begin or continue.
 #[derive(Debug, thiserror::Error)]
 pub enum TerminalsError {
-    /// The caller asked for something impossible.
+    /// An argument is wrong.
     #[error("{item}: {problem}; {remedy}")]
     Input { item: String, problem: String, remedy: String },
     /// A user's process could not do its work.
@@ -15,12 +16,13 @@ pub enum TerminalsError {
     /// The kernel refused something that the play needs.
     #[error("cannot {doing}: {source}; {remedy}")]
     System { doing: &'static str, source: io::Error, remedy: &'static str },
-    /// The process that starts the users answered nonsense or is gone.
+    /// The process that starts the users has ended, or does not answer as it should.
     #[error("the nursery (the process that starts the users) {problem}; start the play again")]
     Nursery { problem: String },
+    /// The log cannot be written.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// The observer asked for an end for a reason of its own, before the play began.
+    /// The observer ended the work before the play began.
     #[error("stopped before the first interaction")]
     Stopped,
 }
@@ -39,8 +41,9 @@ impl TerminalsError {
     }
 }
 
-/// Turns a failed system call into an error that says what was tried and which knob to turn.
+/// Turns a failed system call into an error that names the action and the remedy.
 pub(crate) trait Doing<T> {
+    /// The result, with `doing` completing "cannot ..." in the message of an error.
     fn doing(self, doing: &'static str, remedy: &'static str) -> Result<T, TerminalsError>;
 }
 

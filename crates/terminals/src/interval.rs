@@ -1,21 +1,25 @@
-//! The median of a few batches, with an interval that assumes no distribution.
+//! The median of a few batches, with a distribution-free confidence interval.
 
 use serde::{Deserialize, Serialize};
 
-/// A median and the ends of its 95 % interval.
+/// A median and its 95 % confidence interval, in the unit of the batches.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MedianInterval {
+    /// Median of the batches.
     pub median: f64,
+    /// Lower end of the interval.
     pub low: f64,
+    /// Upper end of the interval.
     pub high: f64,
+    /// Number of batches.
     pub n: usize,
 }
 
-/// The median with the order statistics of ranks r and n + 1 - r around it, r the largest rank with
-/// P(Binomial(n, 1/2) < r) <= 2.5 %: at least 95 % for independent batches of any distribution. Below six
-/// batches there is no such r, and the interval is the whole range, which covers less.
+/// Median of `batches` with the order statistics of ranks r and n + 1 - r as its interval.
 ///
-/// All fields are NaN for no batch at all.
+/// r is the largest rank with P(Binomial(n, 1/2) < r) <= 2.5 %: the coverage is at least 95 % for independent
+/// batches of any continuous distribution. Below six batches there is no such r, and the interval is the
+/// range, whose coverage is lower. All numbers are NaN without batches.
 pub fn median_interval(mut batches: Vec<f64>) -> MedianInterval {
     let n = batches.len();
     if n == 0 {
@@ -27,6 +31,7 @@ pub fn median_interval(mut batches: Vec<f64>) -> MedianInterval {
     MedianInterval { median, low: batches[rank - 1], high: batches[n - rank], n }
 }
 
+/// The rank r of [`median_interval`] for `n` batches.
 fn lower_rank(n: usize) -> usize {
     // In logarithms, since 2^-n underflows for a thousand batches.
     let mut log_term = -(n as f64) * std::f64::consts::LN_2;

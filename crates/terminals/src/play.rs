@@ -1,4 +1,4 @@
-//! A whole play: calibrate, measure the baseline, play, and write it all to the log.
+//! A complete play: calibrate, measure the baseline, play, and write everything to the log.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -21,50 +21,60 @@ use crate::nursery::message::{Program, Report};
 use crate::user::compute::{Calibration, calibrate};
 use crate::user::direct::DirectCost;
 
-/// What the caller chooses.
+/// Options of a play.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlayOptions {
-    /// What the users ask for.
+    /// Work of the users.
     pub workload: Workload,
-    /// How many there are, step by step.
+    /// Numbers of users, one after the other.
     pub users: Users,
-    /// How long each number of users plays, s.
+    /// Time for which each number of users plays [s].
     pub step_s: f64,
-    /// The users come evenly spaced over this time, instead of in steps.
+    /// Time over which users start evenly spaced, instead of in steps [s].
     #[serde(default)]
     pub ramp_s: Option<f64>,
-    /// Think time; in an open-loop play, the time between two inputs of a user.
+    /// Think time; in an open-loop play, time between two inputs of a user [s].
     pub think: Distribution,
+    /// True for an open-loop play, in which inputs are due whatever the system does.
     #[serde(default)]
     pub open_loop: bool,
-    /// The same seed gives the same think times and demands.
+    /// Seed: the same one gives the same think times and amounts of work.
     pub seed: u64,
-    /// Folder of the scratch files.
+    /// Folder for the scratch files.
     pub scratch: PathBuf,
-    /// How long empty interactions are played before, to measure the baseline; 0 leaves it out.
+    /// Time for which empty interactions are played before, to measure the baseline [s]; 0 leaves it out.
     pub baseline_s: f64,
 }
 
 impl PlayOptions {
-    /// Refuses what cannot be played, and gives the schedule of the play.
+    /// Schedule of the play; an error for the first option that is out of its range.
     pub fn check(&self) -> Result<Schedule, TerminalsError> {
         self.workload.check()?;
         if self.open_loop && self.think.mean() < 0.001 {
-            let problem = format!("{} s between the inputs of a user", self.think.mean());
+            // With a mean of 0 an open-loop play would have infinitely many inputs.
+            let problem = format!("a mean of {} s between inputs is too short", self.think.mean());
             return Err(TerminalsError::input(
                 "--think",
                 problem,
-                "an open-loop play needs a mean of 1 ms or more",
+                "give a mean of at least 1 ms for an open-loop play",
             ));
         }
         if !(0.0..=3600.0).contains(&self.baseline_s) {
-            let problem = format!("{} s is no time to play", self.baseline_s);
-            return Err(TerminalsError::input("--baseline", problem, "give 0 to 3600 seconds"));
+            let problem = format!("{} s is not between 0 and 3600 s", self.baseline_s);
+            return Err(TerminalsError::input(
+                "--baseline",
+                problem,
+                "give a time such as 5s, or 0s for none",
+            ));
         }
         if !self.scratch.is_dir() {
             let item = format!("--scratch {}", self.scratch.display());
-            return Err(TerminalsError::input(item, "is no folder", "name a folder that you may write"));
+            return Err(TerminalsError::input(
+                item,
+                "is not a folder",
+                "name a folder that you may write to",
+            ));
         }
         Schedule::new(self.users, self.step_s, self.ramp_s)
     }
@@ -79,31 +89,31 @@ impl PlayOptions {
     }
 }
 
-/// Times of an interaction that asks for nothing: the least that any response time can be.
+/// Times of an empty interaction: a lower bound of every response time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Baseline {
-    /// Interactions.
+    /// Number of interactions.
     pub n: usize,
     /// Users who played them, with the think time of the play.
     pub users: u32,
-    /// From when the input was due until the prompt.
+    /// Time from due input to prompt [s].
     pub response_s: MedianInterval,
-    /// The slowest one.
+    /// Longest response time [s].
     pub response_max_s: f64,
-    /// From when the input was due until the first slice of service.
+    /// Time from due input to the first slice of service [s].
     pub reaction_s: MedianInterval,
-    /// CPU time of the user's process.
+    /// CPU time of the user's process [s].
     pub service_s: MedianInterval,
-    /// CPU time of the driver for each interaction, s.
+    /// CPU time of the driver per interaction [s].
     pub driver_cpu_s: f64,
 }
 
-/// What is measured before a play.
+/// Measurements before a play.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Prepared {
     /// Speed of the compute loop on this machine.
     pub calibration: Calibration,
-    /// What the driver itself adds; none where it was left out.
+    /// Time that the driver itself adds; `None` if it was left out.
     pub baseline: Option<Baseline>,
 }
 
@@ -122,8 +132,8 @@ pub fn prepare(
     Ok(Prepared { calibration, baseline })
 }
 
-/// Users who play the baseline. They give enough interactions in a few seconds, and leave the machine idle
-/// between them: the think time itself doubles the baseline (cold caches, CPUs that must wake up).
+/// Users who play the baseline: enough interactions in a few seconds, and a machine idle between them, as the
+/// think time itself doubles the baseline (cold caches, CPUs that must wake up).
 const BASELINE_USERS: u32 = 20;
 
 fn baseline(
@@ -143,7 +153,7 @@ fn baseline(
         nursery,
         &play,
         &mut |interactions| {
-            done.extend(interactions.into_iter().filter(|one| one.completion_ns.is_some()));
+            done.extend(interactions.into_iter().filter(|interaction| interaction.completion_ns.is_some()));
             Ok(())
         },
         observe,
@@ -164,24 +174,26 @@ fn baseline(
     })
 }
 
-/// What an interaction of a workload demands of this machine.
+/// Demand of an interaction of a workload on this machine.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Demand {
-    /// Interactions.
+    /// Number of interactions.
     pub n: usize,
-    /// Mean CPU time of an interaction, s, with the ends of a 95 % interval (normal approximation).
+    /// Mean CPU time of an interaction [s].
     pub service_s: f64,
+    /// Lower end of its 95 % confidence interval, by the normal approximation [s].
     pub low_s: f64,
+    /// Upper end of the interval [s].
     pub high_s: f64,
-    /// Mean response time in the rehearsal, s.
+    /// Mean response time in the rehearsal [s].
     pub response_s: f64,
 }
 
-/// Plays without a log, to learn the demand.
+/// Plays without a log, to estimate the demand.
 ///
-/// Compute loops vary most by far, and what they demand is known beforehand: so the mean of (CPU time -
-/// what was drawn for the loop) is taken, and the loop's expected CPU time added. This control variate
-/// needs a tenth of the interactions that a plain mean needs.
+/// Compute loops vary most by far, and their expected demand is known: the estimate is the mean of CPU time
+/// less the drawn demand of the loop, plus the loop's expected CPU time. This control variate needs a tenth of
+/// the interactions that a plain mean needs.
 pub fn rehearse(
     nursery: &Nursery,
     options: &PlayOptions,
@@ -198,13 +210,15 @@ pub fn rehearse(
         nursery,
         &play,
         &mut |interactions| {
-            for one in &interactions {
-                let (Some(service_s), Some(response_s)) = (one.service_s(), one.response_s()) else {
+            for interaction in &interactions {
+                let (Some(service_s), Some(response_s)) = (interaction.service_s(), interaction.response_s())
+                else {
                     continue;
                 };
-                // Drawn again from its address: what the user's process drew need not be sent back.
-                let class = workload.class_of(options.seed, one.user, one.index);
-                let drawn = class.amounts(options.seed, one.user, one.index).compute_iterations;
+                // Drawn again from its address, so that the user's process need not report it.
+                let Interaction { user, index, .. } = *interaction;
+                let class = workload.class_of(options.seed, user, index);
+                let drawn = class.amounts(options.seed, user, index).compute_iterations;
                 beyond_loop_s.push(service_s - drawn as f64 * workload.iteration_s);
                 responses_s.push(response_s);
             }
@@ -217,13 +231,17 @@ pub fn rehearse(
     }
     let n = beyond_loop_s.len();
     if n < 2 {
-        let problem = format!("only {n} interactions were finished in {} s", schedule.end_s);
-        return Err(TerminalsError::input("rehearsal", problem, "rehearse longer, or with less think time"));
+        let problem = format!("only {n} interactions were completed in {} s", schedule.end_s);
+        return Err(TerminalsError::input(
+            "rehearsal",
+            problem,
+            "rehearse longer, or with a shorter think time",
+        ));
     }
     let mean = |values: &[f64]| values.iter().sum::<f64>() / n as f64;
     let beyond_s = mean(&beyond_loop_s);
     let variance = beyond_loop_s.iter().map(|x| (x - beyond_s).powi(2)).sum::<f64>() / (n - 1) as f64;
-    // Of the rest alone: what the loops vary by has been taken out.
+    // The variance of the loops is not in it: their expected demand is added as a constant.
     let half_s = 1.96 * (variance / n as f64).sqrt();
     let service_s = beyond_s + workload.iteration_s * workload.mean(|class| class.compute_iterations.mean());
     Ok(Demand {
@@ -235,29 +253,36 @@ pub fn rehearse(
     })
 }
 
-/// The interactions of one number of users.
+/// Summary of the interactions with one number of users.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct StepFigures {
+pub struct StepSummary {
+    /// Users who played.
     pub users: u32,
-    /// Completed interactions whose input was due while so many users played.
+    /// Completed interactions whose input was due while this many users played.
     pub n: usize,
     /// Inputs without a complete reply at the end of the play.
     pub unfinished: usize,
-    /// None where nothing was completed.
+    /// Mean response time [s]; `None` if nothing was completed.
     pub response_mean_s: Option<f64>,
+    /// Median response time [s].
     pub response_median_s: Option<f64>,
+    /// 95th percentile of the response time [s].
     pub response_p95_s: Option<f64>,
+    /// Mean CPU time of an interaction [s].
     pub service_mean_s: Option<f64>,
 }
 
-/// A play that is over.
+/// Result of a play.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Played {
+    /// Totals of the play.
     pub outcome: Outcome,
-    pub steps: Vec<StepFigures>,
+    /// Summaries by the number of users, ascending.
+    pub steps: Vec<StepSummary>,
 }
 
-/// Plays into the log: `interactions`, an event a change of the population, and the session's `terminals`.
+/// Plays into the log: rows of `interactions`, one event for each change of the population, and the key
+/// `terminals` of the session.
 pub fn play(
     nursery: &Nursery,
     options: &PlayOptions,
@@ -268,22 +293,22 @@ pub fn play(
     let schedule = options.check()?;
     let program = options.program(&prepared.calibration);
     // Tables are declared before the first user types: a failure of the log must not cost a play.
-    let mut book = Book::open(writer)?;
-    // Already now: the log of a play that is killed says what was played.
+    let mut register = Register::open(writer)?;
+    // Already now: the log of a play that is killed then describes the play.
     writer_of(writer)?.set("terminals", facts(options, prepared, &schedule, None))?;
     let play =
         Play { program: &program, schedule: &schedule, think: &options.think, open_loop: options.open_loop };
-    // The observer sees a change of the population, the next entry into the log takes it along.
+    // The observer notices a change of the population, the next append writes it.
     let changes = RefCell::new(Vec::new());
-    let mut noted = 0;
+    let mut last_users = 0;
     let outcome = drive(
         nursery,
         &play,
-        &mut |interactions| book.enter(interactions, changes.take()),
+        &mut |interactions| register.append(interactions, changes.take()),
         &mut |progress: &Progress| {
-            if progress.users != noted {
-                noted = progress.users;
-                changes.borrow_mut().push((wall_now_us(), noted));
+            if progress.users != last_users {
+                last_users = progress.users;
+                changes.borrow_mut().push((wall_now_us(), last_users));
             }
             observe(progress)
         },
@@ -292,20 +317,23 @@ pub fn play(
         writer_of(writer)?.incident("user_lost", "a user's process died before the play ended")?;
     }
     writer_of(writer)?.set("terminals", facts(options, prepared, &schedule, Some(&outcome)))?;
-    Ok(Played { outcome, steps: book.figures() })
+    Ok(Played { outcome, steps: register.summaries() })
 }
 
+/// Wall-clock time [µs since 1970 UTC].
 fn wall_now_us() -> i64 {
     wall_offset_us() + (crate::user::compute::nanoseconds(rustix::time::ClockId::Monotonic) / 1000) as i64
 }
 
+/// The writer, for this thread alone.
 fn writer_of(
     writer: &SharedWriter,
 ) -> Result<std::sync::MutexGuard<'_, thinktime_log::LogWriter>, TerminalsError> {
-    // A poisoned writer may have half a block in hand; nothing more can be written to this log.
+    // A writer whose other user panicked may hold half a block; nothing more can be written to this log.
     writer.lock().map_err(|_| TerminalsError::nursery("lost its log: another writer of it has failed"))
 }
 
+/// Description of the play for the manifest; with `outcome` once it is over.
 fn facts(options: &PlayOptions, prepared: &Prepared, schedule: &Schedule, outcome: Option<&Outcome>) -> Json {
     let workload = &options.workload;
     let compute_s = workload.iteration_s * workload.mean(|class| class.compute_iterations.mean());
@@ -338,8 +366,8 @@ fn facts(options: &PlayOptions, prepared: &Prepared, schedule: &Schedule, outcom
     facts
 }
 
-/// Enters interactions into the log and keeps the figures of each number of users.
-struct Book<'a> {
+/// Appends interactions to the log and summarises them by the number of users.
+struct Register<'a> {
     writer: &'a SharedWriter,
     schema: thinktime_log::TableSchema,
     interactions: TableId,
@@ -355,17 +383,17 @@ struct Tally {
     unfinished: usize,
 }
 
-impl Book<'_> {
-    fn open(writer: &SharedWriter) -> Result<Book<'_>, TerminalsError> {
+impl Register<'_> {
+    fn open(writer: &SharedWriter) -> Result<Register<'_>, TerminalsError> {
         let schema = schema();
         let mut locked = writer_of(writer)?;
         let interactions = locked.declare(schema.clone())?;
         let events = locked.declare(vocabulary::events())?;
         drop(locked);
-        Ok(Book { writer, schema, interactions, events, by_users: BTreeMap::new() })
+        Ok(Register { writer, schema, interactions, events, by_users: BTreeMap::new() })
     }
 
-    fn enter(
+    fn append(
         &mut self,
         interactions: Vec<Interaction>,
         changes: Vec<(i64, u32)>,
@@ -373,17 +401,17 @@ impl Book<'_> {
         if interactions.is_empty() && changes.is_empty() {
             return Ok(());
         }
-        // Rows and events in one append: they are in the log together or not at all.
-        let rows: Vec<Row> = interactions.iter().map(|one| one.row(&self.schema)).collect();
+        // Rows and events in one append: the log has both or neither.
+        let rows: Vec<Row> = interactions.iter().map(|interaction| interaction.row(&self.schema)).collect();
         let events: Vec<Row> = changes.iter().map(|&change| population_event(change)).collect();
         writer_of(self.writer)?.append(vec![(self.interactions, rows), (self.events, events)])?;
-        for one in &interactions {
-            let tally = self.by_users.entry(one.population).or_default();
-            match one.response_s() {
+        for interaction in &interactions {
+            let tally = self.by_users.entry(interaction.population).or_default();
+            match interaction.response_s() {
                 Some(response_s) => tally.responses_s.push(response_s),
                 None => tally.unfinished += 1,
             }
-            if let Some(service_s) = one.service_s() {
+            if let Some(service_s) = interaction.service_s() {
                 tally.service_s += service_s;
                 tally.served += 1;
             }
@@ -391,18 +419,18 @@ impl Book<'_> {
         Ok(())
     }
 
-    fn figures(self) -> Vec<StepFigures> {
+    fn summaries(self) -> Vec<StepSummary> {
         self.by_users
             .into_iter()
             .map(|(users, mut tally)| {
                 let n = tally.responses_s.len();
                 tally.responses_s.sort_by(f64::total_cmp);
-                // The smallest response time that a share of at least `share` does not exceed.
+                // The smallest response time that at least this share of the interactions does not exceed.
                 let quantile = |share: f64| {
                     let rank = (share * n as f64).ceil() as usize;
                     tally.responses_s.get(rank.max(1) - 1).copied()
                 };
-                StepFigures {
+                StepSummary {
                     users,
                     n,
                     unfinished: tally.unfinished,
@@ -416,6 +444,7 @@ impl Book<'_> {
     }
 }
 
+/// Row of table `events` for a change of the number of users.
 fn population_event((time_us, users): (i64, u32)) -> Row {
     vocabulary::events()
         .columns
@@ -430,7 +459,7 @@ fn population_event((time_us, users): (i64, u32)) -> Row {
         .collect()
 }
 
-/// Measures what single requests cost on this machine, in a process like a user's.
+/// Costs of single requests on this machine, measured in a process like a user's.
 pub fn measure_direct(
     nursery: &Nursery,
     array_bytes: u64,
@@ -444,13 +473,12 @@ pub fn measure_direct(
             Some(Report::Failed { user, problem }) => return Err(TerminalsError::User { user, problem }),
             Some(_) => {}
             None => {
-                // The observer is asked five times a second, so that an interrupt by the user takes effect
-                // soon.
+                // Five times per second, so that an interrupt by the user takes effect soon.
                 if observe(&Progress::default()) == Verdict::Stop {
                     return Err(TerminalsError::Stopped);
                 }
                 match poll(&mut [PollFd::new(&nursery.reports(), PollFlags::IN)], Some(&tick)) {
-                    // A signal, such as of a child that ended: look again.
+                    // A signal, such as that of a child that ended: check again.
                     Err(rustix::io::Errno::INTR) => {}
                     result => {
                         result.doing("wait for the measurement", "start again")?;

@@ -47,7 +47,7 @@ fn run(workload: Workload, users: &str, completed: u64, think: Distribution, ope
             interactions.append(&mut more);
             Ok(())
         },
-        &mut |progress| if progress.completed < completed { Verdict::GoOn } else { Verdict::Stop },
+        &mut |progress| if progress.completed < completed { Verdict::Continue } else { Verdict::Stop },
     )
     .expect("plays");
     Run { interactions, outcome }
@@ -123,7 +123,7 @@ fn prototype_received_what_was_drawn_for_it() {
     assert!(outcome.completed >= 40);
     for one in interactions.iter().filter(|one| one.completion_ns.is_some()) {
         let plan = class.amounts(1, one.user, one.index);
-        let Some(figures) = one.figures() else { continue };
+        let Some(figures) = one.counts() else { continue };
         assert_eq!(figures.reads + figures.writes, plan.file_blocks, "{one:?}");
         assert_eq!(figures.output_bytes, 26 * plan.output_lines + 3, "{one:?}");
         // The first interaction touches code and stack for the first time besides.
@@ -208,7 +208,7 @@ fn a_dead_user_leaves_an_unfinished_row_and_the_play_goes_on() {
                 let victim = find_thread("tt-user-1").expect("is alive");
                 rustix::process::kill_process(victim, rustix::process::Signal::KILL).expect("is ours");
             }
-            Verdict::GoOn
+            Verdict::Continue
         },
     )
     .expect("goes on");
@@ -247,7 +247,7 @@ fn a_scratch_folder_that_cannot_be_used_is_named() {
     let schedule = Schedule::new("1".parse().expect("users"), 5.0, None).expect("a schedule");
     let think = constant(0.01);
     let play = Play { program: &program, schedule: &schedule, think: &think, open_loop: false };
-    let error = drive(&nursery, &play, &mut |_| Ok(()), &mut |_| Verdict::GoOn).expect_err("cannot play");
+    let error = drive(&nursery, &play, &mut |_| Ok(()), &mut |_| Verdict::Continue).expect_err("cannot play");
     assert!(matches!(&error, TerminalsError::User { user: 1, .. }), "{error}");
     assert!(error.to_string().contains("/proc/nowhere"), "{error}");
 }
@@ -270,7 +270,7 @@ fn nothing_is_left_when_the_nursery_closes() {
             let schedule = Schedule::new("5".parse().expect("users"), 0.3, None).expect("a schedule");
             let think = constant(0.01);
             let play = Play { program: &program, schedule: &schedule, think: &think, open_loop: false };
-            let played = drive(&nursery, &play, &mut |_| Ok(()), &mut |_| Verdict::GoOn).is_ok();
+            let played = drive(&nursery, &play, &mut |_| Ok(()), &mut |_| Verdict::Continue).is_ok();
             let during = children_of(own);
             nursery.close();
             let clean = played && during == 1 && children_of(own) == 0;
@@ -290,7 +290,7 @@ fn nothing_is_left_when_the_nursery_closes() {
 #[test]
 fn direct_costs_are_plausible_and_tell_their_method() {
     let nursery = Nursery::open().expect("a nursery");
-    let costs = measure_direct(&nursery, 10_048, &mut |_| Verdict::GoOn).expect("measures");
+    let costs = measure_direct(&nursery, 10_048, &mut |_| Verdict::Continue).expect("measures");
     let names: Vec<&str> = costs.iter().map(|cost| cost.request.as_str()).collect();
     assert_eq!(names, ["forks", "page_faults_minor", "context_switches"]);
     for cost in &costs {
@@ -328,7 +328,7 @@ fn a_play_fills_the_log() {
     let nursery = Nursery::open().expect("a nursery");
     let options = options(1.0);
     let mut levels = Vec::new();
-    let prepared = prepare(&nursery, &options, &mut |_| Verdict::GoOn).expect("prepares");
+    let prepared = prepare(&nursery, &options, &mut |_| Verdict::Continue).expect("prepares");
     let baseline = prepared.baseline.clone().expect("was asked for");
     // Nothing is faster than an interaction that asks for nothing.
     assert!(
@@ -338,7 +338,7 @@ fn a_play_fills_the_log() {
     );
     let played = play(&nursery, &options, &prepared, &writer, &mut |progress: &Progress| {
         levels.push(progress.users);
-        Verdict::GoOn
+        Verdict::Continue
     })
     .expect("plays");
     writer.lock().expect("sound").finish().expect("finishes");
@@ -374,7 +374,7 @@ fn the_observer_ends_the_play_at_once() {
     let think = constant(3600.0);
     let play = Play { program: &program, schedule: &schedule, think: &think, open_loop: false };
     let outcome = drive(&nursery, &play, &mut |_| Ok(()), &mut |progress| match progress.elapsed_s < 0.3 {
-        true => Verdict::GoOn,
+        true => Verdict::Continue,
         false => Verdict::Stop,
     })
     .expect("ends");
@@ -396,8 +396,8 @@ fn a_rehearsal_learns_the_demand() {
         ..options(0.0)
     };
     let nursery = Nursery::open().expect("a nursery");
-    let prepared = prepare(&nursery, &options, &mut |_| Verdict::GoOn).expect("prepares");
-    let demand = rehearse(&nursery, &options, &prepared, &mut |_| Verdict::GoOn).expect("rehearses");
+    let prepared = prepare(&nursery, &options, &mut |_| Verdict::Continue).expect("prepares");
+    let demand = rehearse(&nursery, &options, &prepared, &mut |_| Verdict::Continue).expect("rehearses");
     assert!(
         demand.n >= 5 && demand.low_s <= demand.service_s && demand.service_s <= demand.high_s,
         "{demand:?}"
@@ -447,7 +447,7 @@ fn a_child_may_execute_a_program() {
         class.exec_share = exec_share;
         let run = run(one_class(class), "1", 21, constant(0.01), false);
         let mut faults: Vec<u64> =
-            run.interactions.iter().filter_map(|one| Some(one.figures()?.page_faults_minor)).collect();
+            run.interactions.iter().filter_map(|one| Some(one.counts()?.page_faults_minor)).collect();
         faults.sort_unstable();
         faults[faults.len() / 2]
     };

@@ -1,35 +1,12 @@
-//! Times that are drawn, against the theory of their law.
+//! Drawn times, tested against the theory of their law.
 
 use super::Distribution;
 use crate::random::{Component, Stream, Streams};
 
 const DRAWS: usize = 100_000;
 
-/// Every kind, and its corners.
-const LAWS: [&str; 22] = [
-    "exponential(mean=20)",
-    "hyperexponential(weights=[0.9,0.1],means=[0.1,5])",
-    "hyperexponential(weights=[0.2,0.5,0.3],means=[0.1,5,2e-3])",
-    "erlang(shape=3,mean=1)",
-    "erlang(shape=40,mean=2)",
-    "lognormal(mean=0.5,sd=1)",
-    "lognormal(mean=3,sd=0.3)",
-    "weibull(shape=0.6,scale=2)",
-    "weibull(shape=3,scale=1)",
-    "bounded_pareto(shape=1.5,low=0.01,high=5)",
-    "bounded_pareto(shape=1,low=0.1,high=10)",
-    "bounded_pareto(shape=3,low=0.5,high=2)",
-    "uniform(low=1,high=4)",
-    "discrete(values=[0.1,0.2,7,3],weights=[0.4,0.3,0.1,0.2])",
-    "empirical(values=[0,0.1,0.2,2,30],cumulative=[0,0.7,0.778,0.94,1])",
-    "empirical(values=[1,1,2],cumulative=[0,0.4,1])",
-    "mixture(weights=[0.8,0.2],of=[exponential(mean=0.1),lognormal(mean=5,sd=9)])",
-    "exponential(mean=2,max=3)",
-    "exponential(mean=0.1,max=3)",
-    "geometric(mean=6)",
-    "geometric(mean=0.4)",
-    "integers(low=2,high=8)",
-];
+/// Every kind and its limiting cases, one description per line. The number of the line is a seed below.
+const DESCRIPTIONS: &str = include_str!("../../../quantities/tests/distributions.txt");
 
 fn law(text: &str) -> Distribution {
     Distribution::parse(&text.into()).unwrap()
@@ -68,7 +45,7 @@ const KOLMOGOROV: f64 = 2.69;
 /// H0: the times are drawn from the law. 22 laws at 1e-6 each: false alarm below 3e-5.
 #[test]
 fn times_follow_their_cumulative_distribution() {
-    for (number, text) in LAWS.iter().enumerate() {
+    for (number, text) in DESCRIPTIONS.lines().enumerate() {
         let law = law(text);
         let distance = distance(&law, &drawn(&law, number as u64));
         assert!(distance < KOLMOGOROV, "{text}: {distance}");
@@ -99,7 +76,7 @@ fn misses(law: &Distribution, times: &[f64]) -> [f64; 2] {
 /// 44. Heavy tails converge to it slowly, but with fixed seeds it holds or not.
 #[test]
 fn moments_are_those_of_the_law() {
-    for (number, text) in LAWS.iter().enumerate() {
+    for (number, text) in DESCRIPTIONS.lines().enumerate() {
         let law = law(text);
         let misses = misses(&law, &drawn(&law, 100 + number as u64));
         assert!(misses.iter().all(|miss| miss.abs() < 5.5), "{text}: {misses:?}");
@@ -112,12 +89,12 @@ fn moments_are_those_of_the_law() {
 /// of the first thousand of each law.
 #[test]
 fn drawn_times_are_pinned() {
-    let sums = LAWS.map(|text| {
+    let sums = DESCRIPTIONS.lines().map(|text| {
         let (law, mut stream) = (law(text), stream(3));
         (0..1000).map(|_| law.sample(&mut stream).0).sum::<u64>()
     });
     assert_eq!(
-        sums,
+        sums.collect::<Vec<_>>(),
         [
             20_112_116_767_625,
             682_933_286_311,

@@ -43,81 +43,67 @@ pub struct Distribution(#[serde(deserialize_with = "read")] Law);
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Law {
-    Deterministic {
-        value: f64,
-    },
+    /// Always `value`.
+    Deterministic { value: f64 },
+    /// Exponential; values above `max` become `max`, so that the mean is then below `mean`.
     Exponential {
         mean: f64,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         max: Option<f64>,
     },
-    Hyperexponential {
-        weights: Vec<f64>,
-        means: Vec<f64>,
-    },
+    /// Exponential with `means[i]` with probability `weights[i]`.
+    Hyperexponential { weights: Vec<f64>, means: Vec<f64> },
+    /// Sum of `shape` exponential stages; `mean` is that of the sum.
     Erlang {
         #[serde(deserialize_with = "whole")]
         shape: u32,
         mean: f64,
     },
-    Lognormal {
-        mean: f64,
-        sd: f64,
-    },
-    Weibull {
-        shape: f64,
-        scale: f64,
-    },
-    BoundedPareto {
-        shape: f64,
-        low: f64,
-        high: f64,
-    },
-    Uniform {
-        low: f64,
-        high: f64,
-    },
-    Geometric {
-        mean: f64,
-    },
+    /// Mean and standard deviation are those of the value, not of its logarithm.
+    Lognormal { mean: f64, sd: f64 },
+    /// P(T > t) = exp(-(t / `scale`)^`shape`).
+    Weibull { shape: f64, scale: f64 },
+    /// Density proportional to t^(-`shape` - 1) between `low` and `high`.
+    BoundedPareto { shape: f64, low: f64, high: f64 },
+    /// Uniform between `low` and `high`.
+    Uniform { low: f64, high: f64 },
+    /// Whole numbers from 0; each is mean / (1 + mean) times as probable as the one before.
+    Geometric { mean: f64 },
+    /// Whole numbers from `low` to `high`, both included, equally probable.
     Integers {
         #[serde(deserialize_with = "whole")]
         low: u32,
         #[serde(deserialize_with = "whole")]
         high: u32,
     },
-    Discrete {
-        values: Vec<f64>,
-        weights: Vec<f64>,
-    },
-    Empirical {
-        values: Vec<f64>,
-        cumulative: Vec<f64>,
-    },
-    Mixture {
-        weights: Vec<f64>,
-        of: Vec<Distribution>,
-    },
+    /// `values[i]` with probability `weights[i]`.
+    Discrete { values: Vec<f64>, weights: Vec<f64> },
+    /// C.d.f. piecewise linear through the points (`values[i]`, `cumulative[i]`).
+    Empirical { values: Vec<f64>, cumulative: Vec<f64> },
+    /// A draw from `of[i]` with probability `weights[i]`.
+    Mixture { weights: Vec<f64>, of: Vec<Distribution> },
 }
 
 /// The error in a description of a distribution.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{given}: {problem}; {allowed}")]
 pub struct DistributionError {
-    /// The part of the description that is wrong.
+    /// Part of the description that is wrong.
     pub given: String,
+    /// Defect of it.
     pub problem: String,
-    /// What would be right.
+    /// Range or form that is accepted.
     pub allowed: String,
 }
 
 /// Largest value in a description; as a time, 31 years [s]. A value drawn may be larger.
 const LARGEST: f64 = 1e9;
-/// Most stages of an Erlang distribution.
+/// Most stages of an Erlang distribution: with this many it is practically deterministic (variation of 1 %).
 const MOST_STAGES: u32 = 10_000;
-/// Most values in a list.
+/// Most values in a list: 8 MB, against mistakes in a file.
 const MOST_VALUES: usize = 1_000_000;
-/// By how much weights may miss 1: what decimal fractions lose. They are made to sum to 1.
+/// Largest difference of a sum of weights from 1, for the rounding of decimal fractions. Weights are then divided by
+/// their sum.
 const WEIGHT_SLACK: f64 = 1e-6;
 const FORMS: &str = "give a number of seconds, a short form such as exponential(mean=20), or a table such as \
                      {kind = \"exponential\", mean = 20}";
@@ -145,7 +131,7 @@ impl Distribution {
         law.checked().map(Distribution)
     }
 
-    /// Reads a description in any of its forms.
+    /// The distribution that a description in any of its forms stands for.
     ///
     /// # Errors
     /// The description is wrong; the error names the parameter, what was given and what is allowed.
@@ -171,18 +157,19 @@ impl Distribution {
         }
     }
 
-    /// Reads a table; `given` is what errors call it.
+    /// The distribution of a table; `given` is its name in errors.
     fn from_table(table: &Value, given: String) -> Result<Distribution, DistributionError> {
         Law::deserialize(table)
             .map_err(|error| in_parts(&error.to_string(), given))
             .and_then(Distribution::new)
     }
 
+    /// Kind and parameters.
     pub fn law(&self) -> &Law {
         &self.0
     }
 
-    /// The description as a table, complete.
+    /// The description as a table, with every parameter.
     pub fn to_json(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()
     }
@@ -202,7 +189,7 @@ fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Law, D::Error> {
     Distribution::parse(&description).map(|read| read.0).map_err(serde::de::Error::custom)
 }
 
-/// A whole number, also where it is written as a number with a fraction of zero.
+/// A whole number; 3.0 is one too, because Python and JSON writers do not distinguish.
 fn whole<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
     let number = f64::deserialize(from)?;
     let is_whole = number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number);
@@ -211,8 +198,8 @@ fn whole<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
     if is_whole { Ok(number as u32) } else { Err(refuse()) }
 }
 
-/// The error of a failed deserialisation, in the words of distributions. One that comes from a distribution inside
-/// a mixture has its remedy with it.
+/// The error of a failed deserialisation, in the words of distributions. One from a distribution inside a mixture
+/// has its remedy in the message already.
 fn in_parts(message: &str, given: String) -> DistributionError {
     let message =
         message.replace("unknown variant", "unknown kind").replace("unknown field", "unknown parameter");
@@ -220,7 +207,7 @@ fn in_parts(message: &str, given: String) -> DistributionError {
     DistributionError { given, problem: problem.into(), allowed: allowed.into() }
 }
 
-/// The beginning of a description: lists can be long.
+/// Beginning of a description for an error message: lists can be long.
 fn shortened(description: impl ToString) -> String {
     const MOST: usize = 60;
     let text = description.to_string();
@@ -235,7 +222,7 @@ fn listed(values: &[f64]) -> String {
 }
 
 impl Law {
-    /// The word for it in descriptions.
+    /// Name of the kind in descriptions.
     fn kind(&self) -> &'static str {
         match self {
             Law::Deterministic { .. } => "deterministic",
@@ -349,10 +336,10 @@ impl Check {
         Err(self.error("shape", value, "is out of range", format!("give a number from {least} to {MOST}")))
     }
 
-    /// `values` are neither none nor too many, and each is right and at most the largest.
-    fn list(&self, name: &str, values: &[f64], right: impl Fn(&f64) -> bool, range: &str) -> Checked {
+    /// Checks that `values` has 1 to a million numbers, each valid and at most the largest.
+    fn list(&self, name: &str, values: &[f64], is_valid: impl Fn(&f64) -> bool, range: &str) -> Checked {
         self.length(name, values.len())?;
-        match values.iter().position(|value| !(right(value) && *value <= LARGEST)) {
+        match values.iter().position(|value| !(is_valid(value) && *value <= LARGEST)) {
             None => Ok(()),
             Some(index) => {
                 let allowed = format!("give numbers {range}");
@@ -370,7 +357,7 @@ impl Check {
         Err(DistributionError { given, problem: format!("has {length} values"), allowed })
     }
 
-    /// Numbers from 0 to 1.
+    /// Checks that all numbers are from 0 to 1.
     fn shares(&self, name: &str, values: &[f64]) -> Checked {
         match values.iter().position(|value| !(0.0..=1.0).contains(value)) {
             None => Ok(()),
@@ -381,12 +368,13 @@ impl Check {
         }
     }
 
-    /// A weight for each of `count` `others`; they are divided by their sum, which must be 1 but for rounding.
+    /// Checks that there is a weight for each of `count` `others` and that they sum to 1 except for rounding; then
+    /// divides them by their sum.
     fn weights(&self, weights: &mut [f64], count: usize, others: &str) -> Checked {
         self.length(others, count)?;
         self.shares("weights", weights)?;
         if weights.len() != count {
-            let problem = format!("are {}, for {count} {others}", weights.len());
+            let problem = format!("has {} weights for {count} {others}", weights.len());
             return Err(self.error(
                 "weights",
                 listed(weights),
@@ -403,6 +391,7 @@ impl Check {
                 "give weights that sum to 1",
             ));
         }
+        // Only then: a division by 1.0 is exact, but a pass over a million values is not free.
         if sum != 1.0 {
             weights.iter_mut().for_each(|weight| *weight /= sum);
         }
@@ -414,23 +403,23 @@ impl Check {
         self.shares("cumulative", cumulative)?;
         if values.len() != cumulative.len() || values.len() < 2 {
             let problem = format!("has {} values, and values has {}", cumulative.len(), values.len());
-            let allowed = "give two points or more, each with its share";
+            let allowed = "give two points or more, and a share for each";
             return Err(self.error("cumulative", listed(cumulative), problem, allowed));
         }
         let (first, last) = (cumulative[0], cumulative[cumulative.len() - 1]);
         if (first, last) != (0.0, 1.0) {
-            let problem = format!("runs from {first} to {last}");
+            let problem = format!("goes from {first} to {last}");
             return Err(self.error(
                 "cumulative",
                 listed(cumulative),
                 problem,
-                "give shares that run from 0 to 1",
+                "give shares that go from 0 to 1",
             ));
         }
         for (name, points) in [("values", values), ("cumulative", cumulative)] {
             if let Some(index) = points.windows(2).position(|pair| pair[1] < pair[0]) {
                 let item = format!("{name}[{}]", index + 1);
-                let allowed = "give numbers that do not fall";
+                let allowed = "give numbers in ascending order";
                 return Err(self.error(&item, points[index + 1], "is out of range", allowed));
             }
         }

@@ -4,68 +4,69 @@ use serde_json::{Map, Number, Value};
 
 use crate::parse_duration;
 
-/// Most levels of descriptions within descriptions: no mixture needs more, and reading must not exhaust the stack.
+/// Largest depth of nested descriptions: no mixture needs more, and reading must not exhaust the stack.
 const DEEPEST: usize = 16;
 
-/// The table, list or number that the short form `text` stands for. Only the notation is read: kinds and
-/// parameters are not checked.
+/// The table, list or number that the short form `text` stands for. Kinds and parameters are not checked.
 ///
 /// # Errors
-/// The notation is wrong; the message says at which character, and what is expected there.
+/// The notation is wrong; the message names the character and the symbol expected there.
 pub fn expand(text: &str) -> Result<Value, String> {
-    let mut reader = Reader { text, at: 0, depth: 0 };
+    let mut reader = Reader { text, position: 0, depth: 0 };
     let value = reader.value()?;
     reader.skip_space();
-    if reader.at < text.len() { Err(reader.expected("the end")) } else { Ok(value) }
+    if reader.position < text.len() { Err(reader.expected("the end")) } else { Ok(value) }
 }
 
 struct Reader<'a> {
     text: &'a str,
-    at: usize,
+    /// Next byte to be read.
+    position: usize,
     depth: usize,
 }
 
 impl Reader<'_> {
     fn rest(&self) -> &str {
-        &self.text[self.at..]
+        &self.text[self.position..]
     }
 
     fn skip_space(&mut self) {
-        self.at = self.text.len() - self.rest().trim_start().len();
+        self.position = self.text.len() - self.rest().trim_start().len();
     }
 
     fn expected(&self, what: &str) -> String {
-        let found = self.rest().chars().next().map_or("it ends".to_owned(), |c| format!("{c:?} stands"));
-        format!("{found} at character {} where {what} is expected", self.text[..self.at].chars().count() + 1)
+        let present = self.rest().chars().next().map_or("the text ends".to_owned(), |c| format!("{c:?}"));
+        // Counted in characters, as an editor does, and not in bytes.
+        let character = self.text[..self.position].chars().count() + 1;
+        format!("{present} at character {character} where {what} is expected")
     }
 
     /// Takes `symbol` if it comes next.
     fn take(&mut self, symbol: char) -> bool {
         self.skip_space();
-        let comes = self.rest().starts_with(symbol);
-        self.at += if comes { symbol.len_utf8() } else { 0 };
-        comes
+        let is_next = self.rest().starts_with(symbol);
+        self.position += if is_next { symbol.len_utf8() } else { 0 };
+        is_next
     }
 
     /// Takes the longest run of characters that are `part` of a word.
     fn word(&mut self, part: impl Fn(char) -> bool) -> &str {
         self.skip_space();
-        let from = self.at;
+        let from = self.position;
         let length = self.rest().find(|c| !part(c)).unwrap_or(self.rest().len());
-        self.at += length;
-        &self.text[from..self.at]
+        self.position += length;
+        &self.text[from..self.position]
     }
 
     fn value(&mut self) -> Result<Value, String> {
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err(format!("it is nested deeper than {DEEPEST} levels"));
+            return Err(format!("is nested deeper than {DEEPEST} levels"));
         }
         self.skip_space();
         let value = match self.rest().chars().next() {
             Some('[') => self.list(),
-            // A name alone, without parameters, is a description too: what it lacks is found when it is
-            // checked.
+            // A name without parameters is a description too: missing ones are found when it is checked.
             Some(c) if c.is_ascii_alphabetic() => self.description(),
             _ => self.number(),
         };
@@ -74,19 +75,20 @@ impl Reader<'_> {
     }
 
     fn number(&mut self) -> Result<Value, String> {
-        let start = self.at;
+        let start = self.position;
         let word = self.word(|c| c.is_ascii_alphanumeric() || "+-._".contains(c));
         let seconds = || word.parse().ok().or_else(|| parse_duration(word).ok());
-        // A whole number stays one, as counts want it.
+        // A whole number stays one, because counts are read as integers.
         let whole = word.parse::<i64>().map(Number::from);
         if let Some(number) = whole.ok().or_else(|| seconds().and_then(Number::from_f64)) {
             return Ok(Value::Number(number));
         }
-        self.at = start;
-        // The message points to the beginning of what is no number.
+        self.position = start;
+        // The message points to the beginning of the word that is not a number.
         Err(self.expected("a number, a duration, a list or a name"))
     }
 
+    /// `[value, ...]`.
     fn list(&mut self) -> Result<Value, String> {
         self.take('[');
         let mut items = Vec::new();
@@ -99,6 +101,7 @@ impl Reader<'_> {
         Ok(Value::Array(items))
     }
 
+    /// `kind(name=value, ...)`.
     fn description(&mut self) -> Result<Value, String> {
         let kind = self.name();
         let mut table = Map::new();

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use self::procfs::{Files, Process};
 use crate::proc::process_io::ProcessIo;
 use crate::proc::process_stat::ProcessStat;
 
@@ -98,23 +99,37 @@ impl Scan {
 }
 
 /// Reads the counters of all processes.
-pub trait ProcessSource {
+pub(crate) trait ProcessSource {
     /// Name of the source in the manifest.
     fn name(&self) -> &'static str;
 
     /// True if it measures how long processes wait for a CPU.
     fn measures_wait(&self) -> bool;
 
-    /// Makes the next scan read every process, whether it ran or not.
-    fn refresh_all(&mut self);
+    /// The files and the processes of the scan before, in ascending order.
+    fn state(&mut self) -> (&mut Files, &mut [Process]);
 
     /// Fills `scan` again. `forks` is the machine's count of forks, read before: while it does not grow
     /// there is no new process, and the folder need not be listed.
     fn scan(&mut self, scan: &mut Scan, forks: Option<u64>) -> io::Result<()>;
 
+    /// Makes the next scan read every process, whether it ran or not.
+    fn refresh_all(&mut self) {
+        for process in self.state().1 {
+            process.refresh = true;
+        }
+    }
+
     /// Makes the next scan read `pid`, whether it ran or not.
-    fn refresh(&mut self, pid: i32);
+    fn refresh(&mut self, pid: i32) {
+        let (_, table) = self.state();
+        if let Ok(index) = table.binary_search_by_key(&pid, |process| process.pid) {
+            table[index].refresh = true;
+        }
+    }
 
     /// True if the process has ended and was waited for.
-    fn is_gone(&mut self, pid: i32) -> bool;
+    fn is_gone(&mut self, pid: i32) -> bool {
+        self.state().0.uid(pid).is_none()
+    }
 }

@@ -39,7 +39,7 @@ enum Kept {
 
 /// State of one process between samples.
 #[derive(Debug)]
-pub(super) struct Process {
+pub(crate) struct Process {
     pub(super) pid: i32,
     /// `/proc/PID/schedstat`.
     schedstat: Kept,
@@ -121,7 +121,7 @@ impl Budget {
 
 /// The files of processes, by name below `/proc`.
 #[derive(Debug)]
-pub(super) struct Files {
+pub(crate) struct Files {
     listing: Listing,
     by: By,
     samples: u32,
@@ -397,10 +397,8 @@ impl ProcessSource for Procfs {
         self.has_schedstat
     }
 
-    fn refresh_all(&mut self) {
-        for process in &mut self.table {
-            process.refresh = true;
-        }
+    fn state(&mut self) -> (&mut Files, &mut [Process]) {
+        (&mut self.files, &mut self.table)
     }
 
     fn scan(&mut self, scan: &mut Scan, forks: Option<u64>) -> io::Result<()> {
@@ -416,15 +414,5 @@ impl ProcessSource for Procfs {
         });
         self.table = table;
         Ok(())
-    }
-
-    fn refresh(&mut self, pid: i32) {
-        if let Ok(at) = self.table.binary_search_by_key(&pid, |process| process.pid) {
-            self.table[at].refresh = true;
-        }
-    }
-
-    fn is_gone(&mut self, pid: i32) -> bool {
-        self.files.uid(pid).is_none()
     }
 }

@@ -66,10 +66,8 @@ impl ProcessSource for Taskstats {
         true
     }
 
-    fn refresh_all(&mut self) {
-        for process in &mut self.table {
-            process.refresh = true;
-        }
+    fn state(&mut self) -> (&mut Files, &mut [Process]) {
+        (&mut self.files, &mut self.table)
     }
 
     fn scan(&mut self, scan: &mut Scan, forks: Option<u64>) -> io::Result<()> {
@@ -95,15 +93,5 @@ impl ProcessSource for Taskstats {
         self.table = table;
         self.records = records;
         Ok(())
-    }
-
-    fn refresh(&mut self, pid: i32) {
-        if let Ok(at) = self.table.binary_search_by_key(&pid, |process| process.pid) {
-            self.table[at].refresh = true;
-        }
-    }
-
-    fn is_gone(&mut self, pid: i32) -> bool {
-        self.files.uid(pid).is_none()
     }
 }

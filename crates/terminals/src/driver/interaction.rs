@@ -1,4 +1,4 @@
-//! One interaction as the driver saw it, and as a row of the log.
+//! One interaction as the driver observed it, and as a row of the log.
 
 use std::sync::Arc;
 
@@ -8,60 +8,76 @@ use thinktime_log::{Row, TableSchema, Value, vocabulary};
 use crate::nursery::message::Service;
 use crate::user::compute::nanoseconds;
 
-/// From the input's due time to the prompt that ends it. Instants are CLOCK_MONOTONIC, ns.
+/// One interaction, from the input's due time to the prompt that ends it.
+///
+/// Instants are CLOCK_MONOTONIC [ns]: setting the wall clock must not change a response time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interaction {
+    /// Number of the user, from 1.
     pub user: u32,
     /// Number of this interaction among those of the user, from 0.
     pub index: u64,
+    /// Name of the class in the workload.
     pub class: Arc<str>,
     /// Users playing when the input was due.
     pub population: u32,
+    /// Think time before the input; in an open-loop play, time since the user's previous input was due [s].
     pub think_s: f64,
+    /// Instant at which the input was due.
     pub arrival_ns: u64,
+    /// Instant at which the driver wrote the input to the terminal; `None` if the play ended before.
     pub sent_ns: Option<u64>,
+    /// Instant at which the driver read the first output that is not the echo.
     pub first_output_ns: Option<u64>,
+    /// Instant at which the driver read the prompt; `None` for an unfinished interaction.
     pub completion_ns: Option<u64>,
+    /// Report of the user's process; `None` if it never arrived.
     pub(crate) service: Option<Service>,
-    /// Wall clock less monotonic clock when the input arrived, us.
+    /// Wall clock less monotonic clock when the input was sent [µs].
     pub wall_offset_us: i64,
 }
 
-/// What a user's process counted in one interaction.
+/// Counts of a user's process in one interaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Figures {
+pub struct Counts {
+    /// Minor page faults, children included.
     pub page_faults_minor: u64,
+    /// Blocks read from the scratch file.
     pub reads: u64,
+    /// Blocks written to the scratch file.
     pub writes: u64,
+    /// Bytes written to the terminal, prompt included.
     pub output_bytes: u64,
 }
 
-/// Wall clock less monotonic clock, us. Read for each interaction, so that the log follows a wall clock
-/// that is set, while the times within an interaction never do.
+/// Wall clock less monotonic clock [µs].
+///
+/// Read for each interaction, so that dates in the log follow a wall clock that is set while durations within
+/// an interaction do not change.
 pub(crate) fn wall_offset_us() -> i64 {
     let wall_us = nanoseconds(ClockId::Realtime) / 1000;
     wall_us as i64 - (nanoseconds(ClockId::Monotonic) / 1000) as i64
 }
 
 impl Interaction {
-    /// Input due to prompt; None when it was never finished.
+    /// Time from due input to prompt [s]; `None` for an unfinished interaction.
     pub fn response_s(&self) -> Option<f64> {
         self.completion_ns.map(|end_ns| end_ns.saturating_sub(self.arrival_ns) as f64 * 1e-9)
     }
 
-    /// Input due to the first slice of service.
+    /// Time from due input to the first slice of service [s].
     pub fn reaction_s(&self) -> Option<f64> {
         self.service.as_ref().map(|service| service.began_ns.saturating_sub(self.arrival_ns) as f64 * 1e-9)
     }
 
-    /// CPU time received, exact.
+    /// Exact CPU time received [s].
     pub fn service_s(&self) -> Option<f64> {
         self.service.as_ref().map(|service| service.usage.cpu_ns() as f64 * 1e-9)
     }
 
-    /// What the user's process counted; None when its report never came.
-    pub fn figures(&self) -> Option<Figures> {
-        self.service.as_ref().map(|service| Figures {
+    /// Counts of the user's process; `None` if its report never arrived.
+    pub fn counts(&self) -> Option<Counts> {
+        self.service.as_ref().map(|service| Counts {
             page_faults_minor: service.usage.page_faults_minor,
             reads: service.reads,
             writes: service.writes,
@@ -69,6 +85,7 @@ impl Interaction {
         })
     }
 
+    /// The interaction as a row of the log.
     pub(crate) fn row(&self, schema: &TableSchema) -> Row {
         let service = self.service.as_ref();
         let seconds = |ns: u64| Value::F64(ns as f64 * 1e-9);
@@ -103,12 +120,12 @@ impl Interaction {
     }
 }
 
-/// The name of a user in the log.
+/// Name of a user in the log.
 pub(crate) fn user_label(user: u32) -> String {
     format!("user:{user}")
 }
 
-/// The columns of `interactions` that this source fills: all of the vocabulary but `waited`, because
+/// Columns of table `interactions` that this source fills: all of the vocabulary but `waited`, because
 /// synthetic users do not type ahead.
 pub(crate) fn schema() -> TableSchema {
     let mut schema = vocabulary::interactions();
@@ -152,11 +169,11 @@ mod tests {
         for (column, value) in schema.columns.iter().zip(&row) {
             assert_ne!(*value, Value::Null, "{}", column.name);
         }
-        let at = |name| row[schema.position(name).expect("a column")].clone();
-        assert_eq!(at("due"), Value::Time(1_700_000_001_000_000));
-        assert_eq!(at("completion"), Value::Time(1_700_000_001_020_000));
-        assert_eq!(at("service_s"), Value::F64(0.005));
-        assert_eq!(at("user"), Value::Text("user:3".into()));
+        let value = |name| row[schema.position(name).expect("a column")].clone();
+        assert_eq!(value("due"), Value::Time(1_700_000_001_000_000));
+        assert_eq!(value("completion"), Value::Time(1_700_000_001_020_000));
+        assert_eq!(value("service_s"), Value::F64(0.005));
+        assert_eq!(value("user"), Value::Text("user:3".into()));
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! The driver: one thread and one poll loop that plays all users.
 //!
-//! *Closed* (the default): a user's next input is due a think time after the prompt of the last. *Open*:
-//! inputs are due at intervals whatever the system does; an input whose predecessor is not answered yet
-//! waits and is sent late, and its response time counts from when it was due, so that nothing is omitted.
+//! *Closed* (the default): a user's next input is due one think time after the prompt of the last. *Open*:
+//! inputs are due at intervals whatever the system does; an input whose predecessor is not yet answered
+//! waits and is sent late. Its response time counts from its due time, so that slow responses do not hide
+//! the inputs they delay (\"coordinated omission\").
 
 pub mod interaction;
 pub mod terminal;
@@ -26,94 +27,110 @@ use crate::nursery::Nursery;
 use crate::nursery::message::{Program, Report, Service};
 use crate::user::compute::{nanoseconds, thread_cpu_ns};
 
-/// How often the observer is asked, and so how soon a play can be ended.
+/// Period at which the observer is called, and so the longest delay before a play ends [ns].
 const TICK_NS: u64 = 200_000_000;
-/// The epoll token of the report socket; the others are the numbers of the seats.
+/// Epoll token of the report socket; the tokens of terminals are the numbers of their seats.
 const REPORTS: u64 = u64::MAX;
-/// An input sent more than this after it was due is late.
+/// Delay above which an input counts as late [ns].
 const LATE_NS: u64 = 1_000_000;
 
-/// How far a play is.
+/// Progress of a play.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Progress {
+    /// Time since the beginning [s].
     pub elapsed_s: f64,
+    /// Length of the whole play [s].
     pub end_s: f64,
     /// Users playing.
     pub users: u32,
-    /// Inputs that were due so far.
+    /// Inputs sent so far.
     pub started: u64,
+    /// Interactions completed so far.
     pub completed: u64,
-    /// Mean response time of the interactions completed since the last change of the population.
+    /// Mean response time of the interactions completed since the last change of the population [s].
     pub response_s: Option<f64>,
 }
 
-/// What the observer wants.
+/// Decision of the observer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    GoOn,
+    /// Continue the play.
+    Continue,
+    /// End the play now.
     Stop,
 }
 
-/// What a play is made of.
+/// Parameters of a play.
 #[derive(Clone, Debug)]
 pub struct Play<'a> {
+    /// Workload, seed and speed of the compute loop, which every user's process gets.
     pub program: &'a Program,
+    /// Number of users over time.
     pub schedule: &'a Schedule,
+    /// Think time, or time between inputs in an open-loop play [s].
     pub think: &'a Distribution,
-    /// Inputs are due at intervals of `think`, whatever the system does.
+    /// True if inputs are due at intervals of `think`, whatever the system does.
     pub open_loop: bool,
 }
 
-/// What happened in a play, in figures.
+/// Totals of a play.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Outcome {
+    /// Length of the play [s].
     pub elapsed_s: f64,
+    /// Interactions completed.
     pub completed: u64,
-    /// Sent, but not answered when the play ended.
+    /// Inputs sent, but not answered when the play ended.
     pub unfinished: u64,
-    /// Due, but not even sent when the play ended (open play only).
+    /// Inputs due, but not even sent when the play ended (open-loop play only).
     pub dropped: u64,
-    /// Sent more than a millisecond after they were due.
+    /// Inputs sent more than a millisecond after they were due.
     pub late: u64,
     /// Users whose process died before the end.
     pub lost: u32,
-    /// CPU time of the driver itself, s.
+    /// CPU time of the driver itself [s].
     pub driver_cpu_s: f64,
-    /// The observer ended the play before its time.
+    /// True if the observer ended the play before its time.
     pub stopped: bool,
-    /// Session id of each user's process.
+    /// Session number of each user's process, by the number of the user.
     pub sessions: BTreeMap<u32, i32>,
 }
 
 /// Receives finished (and, at the end, unfinished) interactions.
 pub type Sink<'a> = dyn FnMut(Vec<Interaction>) -> Result<(), TerminalsError> + 'a;
-/// Is shown the progress five times a second.
+/// Called with the progress five times per second.
 pub type Observer<'a> = dyn FnMut(&Progress) -> Verdict + 'a;
 
+/// State of a user.
 enum Phase {
     /// The process has not shown its first prompt yet.
     Starting,
     /// The next input is in the queue of due inputs.
     Thinking,
+    /// An input is sent and its prompt has not arrived.
     Busy,
-    /// The terminal is dead.
+    /// The terminal is closed.
     Gone,
 }
 
-/// A user's place: terminal and state.
+/// A user's terminal and state.
 struct Seat {
     user: u32,
     terminal: Option<OwnedFd>,
+    /// Separates the echo from output.
     listener: Listener,
     phase: Phase,
+    /// Number of the next interaction.
     next_index: u64,
+    /// Instant at which the next input is due.
     due_ns: u64,
+    /// Think time before it [s].
     think_s: f64,
-    /// The interaction whose prompt has not come yet.
+    /// Interaction whose prompt has not arrived.
     current: Option<Interaction>,
-    /// Those whose prompt has come, but not the process's report.
+    /// Interactions whose prompt has arrived, but not the process's report, by number.
     unreported: BTreeMap<u64, Interaction>,
-    /// A report that overtook its prompt.
+    /// Report that arrived before the driver read its prompt.
     early: Option<Service>,
 }
 
@@ -132,7 +149,7 @@ struct Driver<'a> {
     outcome: Outcome,
 }
 
-/// Plays the schedule to its end, or until the observer says stop.
+/// Plays the schedule to its end, or until the observer ends it.
 pub fn drive(
     nursery: &Nursery,
     play: &Play<'_>,
@@ -159,8 +176,8 @@ pub fn drive(
     driver.run(sink, observe)
 }
 
-/// Each user is a descriptor here, and the soft limit is often 1024. Where it cannot be raised, opening a
-/// terminal fails later with the remedy.
+/// Raises the soft limit of open files, often 1024, because each user needs one. If it cannot be raised,
+/// opening a terminal fails later and names the remedy.
 fn raise_descriptor_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
@@ -172,6 +189,7 @@ fn to_ns(seconds: f64) -> u64 {
 }
 
 impl Driver<'_> {
+    /// The poll loop. Inputs are sent before waiting, so that a busy system delays no user who is due.
     fn run(mut self, sink: &mut Sink<'_>, observe: &mut Observer<'_>) -> Result<Outcome, TerminalsError> {
         let cpu_before_ns = thread_cpu_ns();
         let end_ns = self.start_ns + to_ns(self.play.schedule.end_s);
@@ -189,9 +207,9 @@ impl Driver<'_> {
             }
             let waiting_to_start = self.admit(now_ns)?;
             self.send_due(nanoseconds(ClockId::Monotonic))?;
-            let until_ns = if waiting_to_start { 0 } else { self.next_act_ns(tick_ns.min(end_ns)) };
+            let until_ns = if waiting_to_start { 0 } else { self.next_action_ns(tick_ns.min(end_ns)) };
             self.wait(until_ns, &mut events)?;
-            self.hear(&mut events)?;
+            self.read_events(&mut events)?;
         }
         self.end(nanoseconds(ClockId::Monotonic).min(end_ns))?;
         sink(std::mem::take(&mut self.finished))?;
@@ -210,24 +228,24 @@ impl Driver<'_> {
         }
     }
 
-    /// Users who play: those who are starting at this moment count, those who were lost do not.
+    /// Users who play: those being started count, those whose process ended do not.
     fn population(&self, now_ns: u64) -> u32 {
-        (self.wanted(now_ns) as u32).saturating_sub(self.outcome.lost)
+        (self.scheduled(now_ns) as u32).saturating_sub(self.outcome.lost)
     }
 
-    /// Users that should play now.
-    fn wanted(&self, now_ns: u64) -> usize {
+    /// Users that the schedule has at `now_ns`.
+    fn scheduled(&self, now_ns: u64) -> usize {
         let elapsed_s = (now_ns - self.start_ns) as f64 * 1e-9;
         let steps = &self.play.schedule.steps;
         let begun = steps.partition_point(|step| step.at_s <= elapsed_s);
         steps[..begun].iter().map(|step| step.users as usize).max().unwrap_or(0)
     }
 
-    /// Starts one user if one is missing, and says whether more are: one at a time, so that the users who
-    /// play already are not kept waiting by a crowd at the door.
+    /// Starts one user if the schedule has more; true if it has still more. One at a time, because a fork takes
+    /// long and the users who play already must not wait for all of them.
     fn admit(&mut self, now_ns: u64) -> Result<bool, TerminalsError> {
-        let wanted = self.wanted(now_ns);
-        if self.seats.len() >= wanted {
+        let scheduled = self.scheduled(now_ns);
+        if self.seats.len() >= scheduled {
             return Ok(false);
         }
         let user = self.seats.len() as u32 + 1;
@@ -249,11 +267,11 @@ impl Driver<'_> {
             early: None,
         });
         self.recent = (0.0, 0);
-        Ok(self.seats.len() < wanted)
+        Ok(self.seats.len() < scheduled)
     }
 
-    /// The time at which something must be done even if nothing is heard.
-    fn next_act_ns(&self, latest_ns: u64) -> u64 {
+    /// Instant at which the driver has to act even if no output arrives.
+    fn next_action_ns(&self, latest_ns: u64) -> u64 {
         let due_ns = self.due.peek().map_or(u64::MAX, |Reverse((due_ns, _))| *due_ns);
         let elapsed_steps = self.play.schedule.steps.iter().map(|step| self.start_ns + to_ns(step.at_s));
         let now_ns = nanoseconds(ClockId::Monotonic);
@@ -261,10 +279,11 @@ impl Driver<'_> {
         latest_ns.min(due_ns).min(step_ns)
     }
 
+    /// Waits until `until_ns` or until a terminal or the nursery has something to read.
     fn wait(&self, until_ns: u64, events: &mut Vec<epoll::Event>) -> Result<(), TerminalsError> {
         let remedy = "start the play again";
         let left_ns = until_ns.saturating_sub(nanoseconds(ClockId::Monotonic));
-        // epoll_wait counts in milliseconds; poll on the set itself is exact.
+        // epoll_wait has a resolution of milliseconds; poll on the set itself has one of nanoseconds.
         let timeout =
             Timespec { tv_sec: (left_ns / 1_000_000_000) as i64, tv_nsec: (left_ns % 1_000_000_000) as i64 };
         match poll(&mut [PollFd::new(&self.epoll, PollFlags::IN)], Some(&timeout)) {
@@ -278,7 +297,8 @@ impl Driver<'_> {
         }
     }
 
-    fn hear(&mut self, events: &mut Vec<epoll::Event>) -> Result<(), TerminalsError> {
+    /// Reads everything that has arrived.
+    fn read_events(&mut self, events: &mut Vec<epoll::Event>) -> Result<(), TerminalsError> {
         for event in events.drain(..) {
             match event.data.u64() {
                 REPORTS => self.read_reports()?,
@@ -288,24 +308,25 @@ impl Driver<'_> {
         Ok(())
     }
 
-    fn read_terminal(&mut self, at: usize) -> Result<(), TerminalsError> {
+    /// Reads output, and completes the interaction when it contains the prompt.
+    fn read_terminal(&mut self, seat_index: usize) -> Result<(), TerminalsError> {
         let mut chunk = [0u8; 4096];
         loop {
-            let seat = &mut self.seats[at];
+            let seat = &mut self.seats[seat_index];
             let Some(terminal) = &seat.terminal else { return Ok(()) };
             match rustix::io::read(terminal, &mut chunk) {
                 Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => return Ok(()),
-                Ok(0) | Err(_) => return self.lose(at),
+                Ok(0) | Err(_) => return self.lose(seat_index),
                 Ok(length) => {
                     let now_ns = nanoseconds(ClockId::Monotonic);
-                    let seen = seat.listener.hear(&chunk[..length]);
-                    if let Some(current) = seat.current.as_mut().filter(|_| seen.output) {
+                    let content = seat.listener.hear(&chunk[..length]);
+                    if let Some(current) = seat.current.as_mut().filter(|_| content.output) {
                         current.first_output_ns.get_or_insert(now_ns);
                     }
-                    if seen.prompt {
-                        self.prompted(at, now_ns);
+                    if content.prompt {
+                        self.prompted(seat_index, now_ns);
                     }
-                    // A short read has emptied the terminal, most likely; if not, poll says so again.
+                    // A short read has most likely emptied the terminal; if not, poll returns at once.
                     if length < chunk.len() {
                         return Ok(());
                     }
@@ -314,9 +335,9 @@ impl Driver<'_> {
         }
     }
 
-    /// The prompt has come: the interaction is complete, and the user begins to think.
-    fn prompted(&mut self, at: usize, now_ns: u64) {
-        let seat = &mut self.seats[at];
+    /// The prompt has arrived: completes the interaction and begins the think time.
+    fn prompted(&mut self, seat_index: usize, now_ns: u64) {
+        let seat = &mut self.seats[seat_index];
         let mut due_from_ns = if self.play.open_loop { seat.due_ns } else { now_ns };
         if let Some(mut interaction) = seat.current.take() {
             interaction.completion_ns = Some(now_ns);
@@ -333,26 +354,29 @@ impl Driver<'_> {
                 }
             }
         } else {
+            // The first prompt of all: there is no earlier due time to count from.
             due_from_ns = now_ns;
         }
         seat.think(self.play, due_from_ns);
-        self.due.push(Reverse((seat.due_ns, at)));
+        self.due.push(Reverse((seat.due_ns, seat_index)));
     }
 
+    /// Sends every input that is due.
     fn send_due(&mut self, now_ns: u64) -> Result<(), TerminalsError> {
-        while let Some(&Reverse((due_ns, at))) = self.due.peek() {
+        while let Some(&Reverse((due_ns, seat_index))) = self.due.peek() {
             if due_ns > now_ns {
                 break;
             }
             self.due.pop();
-            self.send(at)?;
+            self.send(seat_index)?;
         }
         Ok(())
     }
 
-    fn send(&mut self, at: usize) -> Result<(), TerminalsError> {
+    /// Types the input of a user: the class and the number, from which the process draws its amounts.
+    fn send(&mut self, seat_index: usize) -> Result<(), TerminalsError> {
         let population = self.population(nanoseconds(ClockId::Monotonic));
-        let seat = &mut self.seats[at];
+        let seat = &mut self.seats[seat_index];
         if seat.terminal.is_none() {
             return Ok(());
         }
@@ -367,7 +391,7 @@ impl Driver<'_> {
         seat.phase = Phase::Busy;
         match seat.terminal.as_ref().map(|terminal| rustix::io::write(terminal, line.as_bytes())) {
             Some(Ok(_)) => Ok(()),
-            _ => self.lose(at),
+            _ => self.lose(seat_index),
         }
     }
 
@@ -385,8 +409,10 @@ impl Driver<'_> {
         Ok(())
     }
 
+    /// Adds a report to its interaction. Report and prompt arrive in either order: they use two sockets.
     fn account(&mut self, service: Service) {
-        let Some(seat) = (service.user as usize).checked_sub(1).and_then(|at| self.seats.get_mut(at)) else {
+        let Some(seat) = (service.user as usize).checked_sub(1).and_then(|index| self.seats.get_mut(index))
+        else {
             return;
         };
         match seat.unreported.remove(&service.index) {
@@ -398,18 +424,18 @@ impl Driver<'_> {
         }
     }
 
-    /// The user's process is gone. What it owed stays in the log, unfinished.
-    fn lose(&mut self, at: usize) -> Result<(), TerminalsError> {
-        // Why it went may be waiting to be read.
+    /// The user's process has ended. Its current interaction stays in the log, unfinished.
+    fn lose(&mut self, seat_index: usize) -> Result<(), TerminalsError> {
+        // A report of the reason may be waiting to be read: it becomes the error.
         self.read_reports()?;
-        let seat = &mut self.seats[at];
+        let seat = &mut self.seats[seat_index];
         seat.terminal = None;
         seat.phase = Phase::Gone;
         self.outcome.lost += 1;
         Ok(())
     }
 
-    /// Takes stock: what is not finished now never will be.
+    /// Ends the play: hands over the unfinished interactions and closes the terminals.
     fn end(&mut self, now_ns: u64) -> Result<(), TerminalsError> {
         self.read_reports()?;
         self.outcome.elapsed_s = (now_ns - self.start_ns) as f64 * 1e-9;
@@ -438,7 +464,7 @@ impl Driver<'_> {
 }
 
 impl Seat {
-    /// Draws when the next input is due, counted from `from_ns`.
+    /// Draws the think time and the due time of the next input, counted from `from_ns`.
     fn think(&mut self, play: &Play<'_>, from_ns: u64) {
         let stream = &mut Stream::at(play.program.seed, self.user, Part::Think, self.next_index);
         self.think_s = play.think.draw(stream);
@@ -446,7 +472,7 @@ impl Seat {
         self.phase = Phase::Thinking;
     }
 
-    /// The input that is due, not sent yet.
+    /// The interaction whose input is due and not yet sent.
     fn arrive(&mut self, play: &Play<'_>, population: u32) -> Interaction {
         let index = self.next_index;
         self.next_index += 1;

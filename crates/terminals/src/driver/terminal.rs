@@ -1,4 +1,4 @@
-//! A pseudo-terminal: the driver's end, and what comes out of it.
+//! A pseudo-terminal: the driver's end, and the output read from it.
 
 use std::os::fd::OwnedFd;
 
@@ -6,10 +6,10 @@ use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
 
 use crate::error::{Doing, TerminalsError};
 
-/// ASCII record separator. It ends the prompt and can stand neither in an input (see `Class::check`: a
-/// typed control character would be echoed as `^^` besides) nor in an output string.
+/// ASCII record separator, which ends the prompt. It occurs neither in an input (see `Class::check`; the
+/// terminal would echo a typed control character as `^^` anyway) nor in an output string.
 pub const MARKER: u8 = 0x1e;
-/// What the prototype process writes when it waits for an input.
+/// Prompt that the prototype process writes when it waits for an input.
 pub(crate) const PROMPT: &[u8] = b"> \x1e";
 
 const REMEDY: &str =
@@ -20,42 +20,44 @@ pub(crate) fn open() -> Result<(OwnedFd, OwnedFd), TerminalsError> {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)
         .doing("open a terminal", REMEDY)?;
     unlockpt(&master).doing("unlock a terminal", REMEDY)?;
-    // By the master rather than by name: it works where /dev/pts belongs to another namespace.
+    // From the master rather than by name (since Linux 4.13): /dev/pts may belong to another namespace.
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
     let slave = ioctl_tiocgptpeer(&master, flags).doing("open the user's end of a terminal", REMEDY)?;
     rustix::io::ioctl_fionbio(&master, true).doing("make a terminal non-blocking", REMEDY)?;
     Ok((master, slave))
 }
 
-/// What a chunk of output means.
+/// Content of a chunk read from a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Seen {
-    /// Something came that was not the echo.
+pub(crate) struct Content {
+    /// True if it has anything but the echo.
     pub output: bool,
-    /// The prompt is complete.
+    /// True if it completes the prompt.
     pub prompt: bool,
 }
 
-/// Tells the echo of an input from the output that follows it.
+/// Separates the echo of an input from the output that follows it.
 ///
 /// The line discipline echoes the input before the process can read it, and the driver sends an input
-/// only after the last prompt has arrived, so the echo always comes first and whole.
+/// only after the last prompt has arrived, so that the echo is always first and complete.
 #[derive(Debug, Default)]
 pub(crate) struct Listener {
+    /// Bytes of echo not read yet.
     echo_left: usize,
 }
 
 impl Listener {
-    /// An input of `length` bytes, newline included, is sent: its echo has a carriage return more.
+    /// Announces an input of `length` bytes, newline included. Its echo has a carriage return in addition.
     pub fn expect_echo(&mut self, length: usize) {
         self.echo_left = length + 1;
     }
 
-    pub fn hear(&mut self, chunk: &[u8]) -> Seen {
+    /// Content of the next chunk.
+    pub fn hear(&mut self, chunk: &[u8]) -> Content {
         let echo = chunk.len().min(self.echo_left);
         self.echo_left -= echo;
         let output = &chunk[echo..];
-        Seen { output: !output.is_empty(), prompt: output.contains(&MARKER) }
+        Content { output: !output.is_empty(), prompt: output.contains(&MARKER) }
     }
 }
 
@@ -71,13 +73,13 @@ mod tests {
             let mut listener = Listener::default();
             listener.expect_echo(line.len());
             let (first, second) = stream.split_at(cut);
-            let seen = [listener.hear(first), listener.hear(second)];
-            assert_eq!(seen[0].output, cut > 8, "cut at {cut}");
-            assert!(!seen[0].prompt && seen[1].prompt && seen[1].output, "cut at {cut}");
+            let contents = [listener.hear(first), listener.hear(second)];
+            assert_eq!(contents[0].output, cut > 8, "cut at {cut}");
+            assert!(!contents[0].prompt && contents[1].prompt && contents[1].output, "cut at {cut}");
         }
     }
 
-    /// What a terminal with nobody behind it sends back for `typed`.
+    /// Echo of `typed` from a terminal that no process reads.
     fn echo_of(typed: &[u8]) -> Vec<u8> {
         let (master, _slave) = open().expect("a terminal");
         rustix::io::write(&master, typed).expect("is open");

@@ -1,5 +1,5 @@
-//! The load: the work that each interaction requests, the number of users over time, and the random numbers that
-//! both are drawn from. Nothing here starts a process or looks at a clock.
+//! The load: the work of each interaction, the number of users over time, and the random numbers from which
+//! both are drawn. Nothing here starts a process or reads a clock, so that a load can be computed twice.
 
 pub mod population;
 pub mod random;

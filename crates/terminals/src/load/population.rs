@@ -1,4 +1,4 @@
-//! How many users play when.
+//! Number of users over time.
 
 use std::str::FromStr;
 
@@ -6,15 +6,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::TerminalsError;
 
-/// The most users of one play: each is a process and a terminal.
+/// Largest number of users in one play: each is a process and a terminal.
 pub const USERS_MAX: u32 = 100_000;
 
-/// `12` (always), or `1..12` (from 1 to 12 in steps of 1), or `1..12..3` (1, 4, 7, 10).
+/// Numbers of users: `12` (always), `1..12` (from 1 to 12 in steps of 1), or `1..12..3` (1, 4, 7, 10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Users {
+    /// First number, at least 1.
     pub from: u32,
+    /// Last number, at most [`USERS_MAX`].
     pub to: u32,
+    /// Step from one number to the next, at least 1.
     pub by: u32,
 }
 
@@ -29,14 +32,14 @@ impl FromStr for Users {
         let numbers = text
             .split("..")
             .map(|word| {
-                word.trim().parse::<u32>().map_err(|_| refuse(format!("{word:?} is no whole number")))
+                word.trim().parse::<u32>().map_err(|_| refuse(format!("{word:?} is not a whole number")))
             })
             .collect::<Result<Vec<u32>, TerminalsError>>()?;
         let (from, to, by) = match numbers[..] {
             [only] => (only, only, 1),
             [from, to] => (from, to, 1),
             [from, to, by] => (from, to, by),
-            _ => return Err(refuse("that is no range".into())),
+            _ => return Err(refuse("is not a range".into())),
         };
         if from == 0 {
             return Err(refuse("there must be at least 1 user".into()));
@@ -45,10 +48,10 @@ impl FromStr for Users {
             return Err(refuse(format!("{from} is above {to}")));
         }
         if by == 0 {
-            return Err(refuse("a step of 0 never arrives".into()));
+            return Err(refuse("the step is 0".into()));
         }
         if to > USERS_MAX {
-            return Err(refuse(format!("{to} users are more than {USERS_MAX}")));
+            return Err(refuse(format!("{to} users are more than the limit of {USERS_MAX}")));
         }
         Ok(Users { from, to, by })
     }
@@ -72,23 +75,27 @@ impl From<Users> for String {
     }
 }
 
-/// A time from which on so many users play.
+/// A change of the number of users.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
+    /// Time of the change since the beginning of the play [s].
     pub at_s: f64,
+    /// Users who play from then on.
     pub users: u32,
 }
 
-/// The whole schedule of a play. The number of users never falls: a user who plays goes on to the end.
+/// Number of users over time. It never falls: a user plays to the end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Schedule {
+    /// Changes in order of time.
     pub steps: Vec<Step>,
+    /// Length of the play [s].
     pub end_s: f64,
 }
 
 impl Schedule {
-    /// Each number of users for `step_s`. With `ramp_s`, the users come evenly spaced over that time
-    /// instead, and all of them stay for `step_s`.
+    /// Schedule with each number of `users` for `step_s` seconds. With `ramp_s`, users start evenly spaced over
+    /// that time instead, and then all of them play for `step_s`.
     pub fn new(users: Users, step_s: f64, ramp_s: Option<f64>) -> Result<Schedule, TerminalsError> {
         check_seconds("--step", step_s)?;
         let levels: Vec<u32> = (users.from..=users.to).step_by(users.by as usize).collect();
@@ -106,14 +113,15 @@ impl Schedule {
     }
 }
 
+/// An error unless `seconds` is a possible length of a play.
 fn check_seconds(item: &str, seconds: f64) -> Result<(), TerminalsError> {
-    // A month: beyond it somebody has mixed up the units.
+    // A month: a longer time is a mistake of units.
     if seconds.is_finite() && seconds > 0.0 && seconds <= 31.0 * 86_400.0 {
         return Ok(());
     }
     Err(TerminalsError::input(
         item,
-        format!("{seconds} s is no time to play"),
+        format!("{seconds} s is not between 0 and 31 days"),
         "give a positive time such as 20s",
     ))
 }

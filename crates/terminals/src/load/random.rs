@@ -1,29 +1,38 @@
-//! Addressed random streams: what user 3 does in his 17th interaction depends on nothing else.
+//! Addressed random streams: the work of user 3 in interaction 17 depends on nothing but these two numbers.
 //!
 //! A stream is named by (seed, user, part, interaction). Adding users, or drawing more numbers in one
-//! part of an interaction, changes no other stream, so runs with different populations share the random
-//! numbers of the users that they have in common.
+//! part of an interaction, changes no other stream, so that runs with different populations share the random
+//! numbers of their common users (common random numbers: Law, Simulation Modeling and Analysis, section 11.2).
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::SplitMix64;
 use thinktime_quantities::random::{below, mix, unit};
 use thinktime_quantities::{Distribution, Law};
 
-/// Which part of the play a stream drives. The numbers are part of the contract: a new part gets a new one.
+/// Part of the play that a stream drives. The numbers are part of the contract, because a play is repeated from
+/// its seed: a new part gets a new number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Part {
+    /// Think time before the interaction.
     Think = 1,
+    /// Class of the interaction.
     Class = 2,
+    /// Iterations of the compute loop.
     Compute = 3,
+    /// Number of blocks; then, for each, seek, direction and flush.
     File = 4,
+    /// Pause inside the interaction.
     Pause = 5,
+    /// Strings to the terminal.
     Output = 6,
+    /// Number of children; then, for each, whether it executes a program.
     Forks = 7,
+    /// Pages of fresh memory.
     FreshPages = 8,
 }
 
-/// The increment of SplitMix64's state.
+/// Increment of SplitMix64's state (Steele, Lea, Flood 2014).
 const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A SplitMix64 sequence. Its period of 2^64 and its quality are ample for the few numbers of an interaction.
@@ -33,8 +42,8 @@ pub struct Stream(SplitMix64);
 impl Stream {
     /// The stream at an address.
     ///
-    /// The hash is not that of `thinktime_quantities::random::Address`: users who were played from a seed must
-    /// do the same again, and they were hashed with the plain output function, without its increment, for words.
+    /// The hash differs from `thinktime_quantities::random::Address`: it applies the plain output function,
+    /// without the increment, to the words. It stays as it is, so that old plays repeat from their seeds.
     pub fn at(seed: u64, user: u32, part: Part, interaction: u64) -> Stream {
         let output = |word: u64| mix(word.wrapping_sub(GAMMA));
         let state = [u64::from(user), part as u64, interaction]
@@ -43,6 +52,7 @@ impl Stream {
         Stream(SplitMix64::seed_from_u64(state))
     }
 
+    /// 64 random bits.
     pub fn next_u64(&mut self) -> u64 {
         self.0.next_u64()
     }
@@ -79,12 +89,13 @@ impl Stream {
     }
 }
 
-/// Drawing from a distribution. Methods by inversion, unlike the simulation's: a real user types a few times a
-/// minute, and what each kind takes from its stream is easy to follow.
+/// Drawing from a distribution, by inversion where the simulation engine uses faster methods: a real user types
+/// a few times per minute, and inversion takes one number per draw, so that streams are easy to follow.
 pub trait Draw {
+    /// One draw, in the unit of the distribution.
     fn draw(&self, stream: &mut Stream) -> f64;
 
-    /// A whole amount: the draw rounded to the nearest number.
+    /// One draw rounded to the nearest whole number.
     fn draw_count(&self, stream: &mut Stream) -> u64 {
         self.draw(stream).round() as u64
     }

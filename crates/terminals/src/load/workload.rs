@@ -1,4 +1,4 @@
-//! What the synthetic users ask for: Brachman's prototype process, and a mixed load of our own.
+//! The work of synthetic users: Brachman's prototype process, and a mixed load of our own.
 //!
 //! Source: B. J. Brachman, "A model of the UNIX time-sharing system under disk saturation", M.Sc.
 //! thesis, University of British Columbia, 1983, chapter 4: an interaction of the prototype process is
@@ -6,10 +6,10 @@
 //! characters to the terminal; a dummy array sets the size of the process; every amount is drawn from
 //! a distribution with a seed of its own, so that averages are constant while details vary.
 //!
-//! # What the thesis leaves open, and what was chosen
+//! # Choices where the thesis leaves something open
 //! - *Compute loop.* Table III gives the number of iterations; one took 0.083 to 0.097 ms on the
 //!   PDP-11/34A. Here an iteration is a fixed amount of register arithmetic that takes `iteration_s`
-//!   (0.09 ms unless told otherwise) of CPU time on this machine by calibration.
+//!   (0.09 ms by default) of CPU time on this machine by calibration.
 //! - *File activity.* "About 6 blocks per interaction on average, sometimes none": geometric with
 //!   mean 6, which is none in 1 of 7 interactions. A block is a write with probability 0.4, else a read;
 //!   before each block the process seeks to a random block with probability 0.5, else goes on.
@@ -17,8 +17,8 @@
 //!   the user at the terminal thinks, and the pause is the short wait of a program for something else:
 //!   exponential with scale 0.1 s, cut at 3 s.
 //! - *Output.* "Several" strings: 2 to 8, equally probable.
-//!   The terminal is as fast as the driver reads it: no line speed is imitated, so a process is hardly ever
-//!   suspended for a full output buffer.
+//!   The terminal is as fast as the driver reads it: no line speed is imitated, so that a process hardly
+//!   ever waits for a full output buffer.
 //! - *Array.* Each page is written to in each interaction, since UNIX would have swapped in all of it.
 
 use serde::{Deserialize, Serialize};
@@ -33,18 +33,18 @@ pub const BLOCK_BYTES: usize = 512;
 /// Characters of an output string (U.B.C. thesis: 25).
 pub const LINE_CHARACTERS: usize = 25;
 
-/// One class of interaction: how much of each part it asks for.
+/// One class of interaction: the amounts of work in each part of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Class {
-    /// What the user types: lower-case letters, digits, `_` and `-`.
+    /// Text that the user types: 1 to 32 lower-case letters, digits, `_` and `-`.
     pub name: String,
-    /// How often, relative to the other classes.
+    /// Frequency relative to the other classes, above 0.
     pub weight: f64,
     /// Iterations of the compute loop.
     #[serde(default = "none")]
     pub compute_iterations: Distribution,
-    /// Blocks read or written.
+    /// Blocks of 512 bytes read from or written to the scratch file.
     #[serde(default = "none")]
     pub file_blocks: Distribution,
     /// Probability that a block is written, not read.
@@ -56,10 +56,10 @@ pub struct Class {
     /// Probability that the file is forced to the disk after a written block.
     #[serde(default)]
     pub sync_share: f64,
-    /// Wait inside the interaction, s.
+    /// Wait inside the interaction [s].
     #[serde(default = "none")]
     pub pause_s: Distribution,
-    /// Strings to the terminal.
+    /// Strings of 25 characters written to the terminal.
     #[serde(default = "none")]
     pub output_lines: Distribution,
     /// Child processes, one after the other; each ends at once.
@@ -73,7 +73,7 @@ pub struct Class {
     pub fresh_pages: Distribution,
 }
 
-/// The default of every amount: the interaction does not ask for it.
+/// Default of every amount: none of it.
 fn none() -> Distribution {
     Distribution::deterministic(0.0)
 }
@@ -86,14 +86,20 @@ fn seek_share() -> f64 {
     0.5
 }
 
-/// What one interaction asks for, drawn.
+/// Amounts of one interaction, drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Amounts {
+    /// Iterations of the compute loop.
     pub compute_iterations: u64,
+    /// Blocks read or written.
     pub file_blocks: u64,
+    /// Wait inside the interaction [s].
     pub pause_s: f64,
+    /// Strings written to the terminal.
     pub output_lines: u64,
+    /// Child processes.
     pub forks: u64,
+    /// Pages of fresh memory.
     pub fresh_pages: u64,
 }
 
@@ -115,16 +121,16 @@ impl Class {
         }
     }
 
-    /// The amounts of interaction `index` of `user`, the same whoever asks.
+    /// Amounts of interaction `index` of `user`. Driver and process compute them alike, from the address.
     pub fn amounts(&self, seed: u64, user: u32, index: u64) -> Amounts {
-        let at = |part| Stream::at(seed, user, part, index);
+        let stream = |part| Stream::at(seed, user, part, index);
         Amounts {
-            compute_iterations: self.compute_iterations.draw_count(&mut at(Part::Compute)),
-            file_blocks: self.file_blocks.draw_count(&mut at(Part::File)),
-            pause_s: self.pause_s.draw(&mut at(Part::Pause)),
-            output_lines: self.output_lines.draw_count(&mut at(Part::Output)),
-            forks: self.forks.draw_count(&mut at(Part::Forks)),
-            fresh_pages: self.fresh_pages.draw_count(&mut at(Part::FreshPages)),
+            compute_iterations: self.compute_iterations.draw_count(&mut stream(Part::Compute)),
+            file_blocks: self.file_blocks.draw_count(&mut stream(Part::File)),
+            pause_s: self.pause_s.draw(&mut stream(Part::Pause)),
+            output_lines: self.output_lines.draw_count(&mut stream(Part::Output)),
+            forks: self.forks.draw_count(&mut stream(Part::Forks)),
+            fresh_pages: self.fresh_pages.draw_count(&mut stream(Part::FreshPages)),
         }
     }
 
@@ -134,7 +140,7 @@ impl Class {
             let remedy = "use 1 to 32 lower-case letters, digits, _ and -";
             return Err(TerminalsError::input(
                 format!("{item}.name"),
-                format!("{:?} is no name", self.name),
+                format!("{:?} is not a valid name", self.name),
                 remedy,
             ));
         }
@@ -149,7 +155,7 @@ impl Class {
             ("exec_share", self.exec_share),
         ] {
             if !(0.0..=1.0).contains(&share) {
-                let problem = format!("{share} is no probability");
+                let problem = format!("{share} is not a probability");
                 return Err(TerminalsError::input(
                     format!("{item}.{name}"),
                     problem,
@@ -161,20 +167,22 @@ impl Class {
     }
 }
 
-/// A load: what every user asks for. Who asks when is the matter of the play.
+/// The work of every user. The number of users and their think times belong to the play.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
+    /// Name, as in the manifest of the log.
     pub name: String,
-    /// CPU time of one iteration of the compute loop, s.
+    /// CPU time of one iteration of the compute loop [s].
     #[serde(default = "iteration_s")]
     pub iteration_s: f64,
-    /// Size of the resident array of each process.
+    /// Size of the resident array of each process [byte].
     #[serde(default = "array_bytes")]
     pub array_bytes: u64,
     /// Size of each process's scratch file, in blocks of 512 bytes.
     #[serde(default = "scratch_blocks")]
     pub scratch_blocks: u64,
+    /// Classes of interaction, with different names; at least one.
     pub classes: Vec<Class>,
 }
 
@@ -188,6 +196,7 @@ fn array_bytes() -> u64 {
     157 * 64
 }
 
+/// 128 KiB: a small part of main memory, so that reads are served from the page cache.
 fn scratch_blocks() -> u64 {
     256
 }
@@ -202,12 +211,13 @@ const TABLE_III: [(u32, [f64; 4]); 5] = [
     (354, [1.0, 5.0, 15.0, 100.0]),
 ];
 
-/// Iterations of the compute loop for a mean CPU burst of 12, 30, 60, 186 or 354 ms (Table III).
+/// Distribution of the iterations of the compute loop for a mean CPU burst of 12, 30, 60, 186 or 354 ms
+/// (Table III).
 pub fn table_iii(burst_ms: u32) -> Result<Distribution, TerminalsError> {
     let row = TABLE_III.iter().find(|(ms, _)| *ms == burst_ms).ok_or_else(|| {
         TerminalsError::input(
             "burst",
-            format!("{burst_ms} ms is no row of Table III"),
+            format!("{burst_ms} ms is not a row of Table III"),
             "use 12, 30, 60, 186 or 354",
         )
     })?;
@@ -240,16 +250,16 @@ impl Workload {
         })
     }
 
-    /// Which class interaction `index` of `user` is.
+    /// Class of interaction `index` of `user`.
     pub fn class_of(&self, seed: u64, user: u32, index: u64) -> &Class {
         let total: f64 = self.classes.iter().map(|class| class.weight).sum();
-        let mut at = total * Stream::at(seed, user, Part::Class, index).uniform();
+        let mut position = total * Stream::at(seed, user, Part::Class, index).uniform();
         let last = self.classes.len() - 1;
         self.classes[..last]
             .iter()
             .find(|class| {
-                at -= class.weight;
-                at < 0.0
+                position -= class.weight;
+                position < 0.0
             })
             .unwrap_or(&self.classes[last])
     }
@@ -260,33 +270,30 @@ impl Workload {
         self.classes.iter().map(|class| class.weight * amount(class)).sum::<f64>() / total
     }
 
+    /// An error for the first field that is out of its range, naming it and the remedy.
     pub fn check(&self) -> Result<(), TerminalsError> {
         if self.classes.is_empty() {
-            return Err(TerminalsError::input(
-                "workload.classes",
-                "there is none",
-                "give at least one class",
-            ));
+            return Err(TerminalsError::input("workload.classes", "is empty", "give at least one class"));
         }
         if !(self.iteration_s.is_finite() && self.iteration_s >= 0.0) {
-            let problem = format!("{} is not a finite number from 0 up", self.iteration_s);
+            let problem = format!("{} is not a finite number of at least 0", self.iteration_s);
             return Err(TerminalsError::input("workload.iteration_s", problem, "give seconds"));
         }
         if !(1..=1 << 32).contains(&self.scratch_blocks) {
-            let problem = format!("{} blocks", self.scratch_blocks);
+            let problem = format!("{} is not between 1 and 2^32", self.scratch_blocks);
             return Err(TerminalsError::input(
                 "workload.scratch_blocks",
                 problem,
-                "give at least 1 and at most 2^32",
+                "give a number of blocks of 512 bytes",
             ));
         }
-        for (at, class) in self.classes.iter().enumerate() {
-            class.check(&format!("workload.classes[{at}]"))?;
-            if self.classes[..at].iter().any(|other| other.name == class.name) {
-                let item = format!("workload.classes[{at}].name");
+        for (index, class) in self.classes.iter().enumerate() {
+            class.check(&format!("workload.classes[{index}]"))?;
+            if self.classes[..index].iter().any(|other| other.name == class.name) {
+                let item = format!("workload.classes[{index}].name");
                 return Err(TerminalsError::input(
                     item,
-                    format!("{:?} stands twice", class.name),
+                    format!("{:?} is used twice", class.name),
                     "rename one",
                 ));
             }
@@ -295,7 +302,7 @@ impl Workload {
     }
 }
 
-/// A law of a built-in workload, whose parameters the tests check.
+/// Distribution of a built-in workload. Its parameters are constants that the tests check.
 fn of(law: Law) -> Distribution {
     Distribution::new(law).unwrap_or_else(|error| panic!("a built-in workload: {error}"))
 }
@@ -326,8 +333,8 @@ fn prototype() -> Class {
     }
 }
 
-/// Users of a shared machine. Each class leans on another kind of request, so that the rates of the
-/// requests vary independently of each other from interval to interval, as a regression needs them.
+/// Users of a shared machine. Each class is dominated by another kind of request, so that the rates of the
+/// requests vary independently of each other from interval to interval, as a regression requires.
 fn mixed() -> Vec<Class> {
     vec![
         Class {
@@ -338,8 +345,8 @@ fn mixed() -> Vec<Class> {
             ..Class::new("edit", 45.0)
         },
         Class {
-            // 135 ms of CPU time; less variable than a row of Table III of that mean, so that the demand of
-            // a few hundred interactions is near its mean.
+            // 135 ms of CPU time on average; less variable than a row of Table III with that mean, so that the
+            // mean demand of a few hundred interactions is near it.
             compute_iterations: exponential(1500.0, 10_000.0),
             output_lines: integers(1, 3),
             ..Class::new("compute", 15.0)
@@ -364,8 +371,8 @@ fn mixed() -> Vec<Class> {
             output_lines: integers(1, 3),
             ..Class::new("copy", 8.0)
         },
-        // Context switches without forks: each line wakes the terminal's reader. A fork brings some too, and
-        // only because these come without forks can a regression tell the two costs apart.
+        // Context switches without forks: each line wakes the terminal's reader. A fork causes some too; only
+        // switches without forks let a regression separate the two costs.
         Class { output_lines: geometric(300.0), ..Class::new("list", 7.0) },
     ]
 }

@@ -1,24 +1,31 @@
-//! What the driver, the nursery and the users' processes say to each other.
+//! Messages between the driver, the nursery and the users' processes.
 //!
-//! Each message is one record of a sequenced-packet socket, in JSON: it is whole or absent.
+//! Each message is one record of a sequenced-packet socket, in JSON: it arrives completely or not at all.
 
+use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
+
+use rustix::net::{SendFlags, send};
 
 use serde::{Deserialize, Serialize};
 
 use crate::load::workload::Workload;
+use crate::nursery::process::retry;
 use crate::user::direct::DirectCost;
 use crate::user::usage::Usage;
 
-/// The largest message; a workload with some hundreds of classes fits.
+/// Size of the largest message [byte]: a workload with some hundreds of classes fits, and so does the default
+/// buffer of a socket (208 KiB).
 pub(crate) const MESSAGE_BYTES_MAX: usize = 128 * 1024;
 
-/// What a user's process needs to know.
+/// Parameters of a user's process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Program {
+    /// Seed of the play.
     pub seed: u64,
+    /// Work of the interactions.
     pub workload: Workload,
-    /// Speed of the compute loop on this machine.
+    /// Speed of the compute loop on this machine [steps per second of CPU time].
     pub steps_per_s: f64,
     /// Folder of the scratch files.
     pub scratch: PathBuf,
@@ -29,32 +36,42 @@ pub struct Program {
 pub(crate) enum Request {
     /// Start a user's process on the terminal that comes with this message.
     Start { user: u32, program: Box<Program> },
-    /// Start a process like a user's that measures what single requests cost, with an array of this size.
+    /// Start a process like a user's that measures the costs of single requests, with an array of this size [byte].
     Measure { array_bytes: u64 },
 }
 
 /// The nursery's answer to a request.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Answer {
+    /// The process runs.
     Started { pid: i32 },
+    /// There is no process, for this reason.
     Refused { problem: String },
 }
 
 /// From a user's process to the driver.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Report {
-    /// The process has its terminal, its scratch file and its array; its session has this id.
+    /// The process has its terminal, its scratch file and its array; its session has this number.
     Ready { user: u32, session: i32 },
     /// An interaction is over: its prompt has been written.
     Done(Service),
-    /// The process gives up.
+    /// The process cannot continue.
     Failed { user: u32, problem: String },
     /// The answer to `Request::Measure`.
     Measured { costs: Vec<DirectCost> },
 }
 
+impl Report {
+    /// Sends the report to the driver.
+    pub fn send(&self, socket: BorrowedFd<'_>) -> rustix::io::Result<()> {
+        let bytes = serde_json::to_vec(self).unwrap_or_default();
+        retry(|| send(socket, &bytes, SendFlags::NOSIGNAL)).map(|_| ())
+    }
+}
+
 impl Service {
-    /// CPU time in user state and in the kernel, children included, ns.
+    /// CPU time in user state and in the kernel, children included [ns].
     pub fn split_ns(&self) -> (u64, u64) {
         let usage = &self.usage;
         match self.children_are_kernel {
@@ -66,17 +83,23 @@ impl Service {
     }
 }
 
-/// The service that an interaction received, as its process saw it.
+/// Service received by an interaction, as measured by its process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Service {
+    /// Number of the user.
     pub user: u32,
+    /// Number of the interaction.
     pub index: u64,
-    /// When the process got the input line: CLOCK_MONOTONIC, ns.
+    /// Instant at which the process read the input line: CLOCK_MONOTONIC [ns].
     pub began_ns: u64,
+    /// CPU time and page faults of the process and its children.
     pub usage: Usage,
-    /// The children's CPU time belongs to the kernel whatever its own split says: they did nothing but end.
+    /// True if the children's CPU time is the kernel's, whatever its own split says: they only ended.
     pub children_are_kernel: bool,
+    /// Blocks read from the scratch file.
     pub reads: u64,
+    /// Blocks written to the scratch file.
     pub writes: u64,
+    /// Bytes written to the terminal, prompt included.
     pub output_bytes: u64,
 }

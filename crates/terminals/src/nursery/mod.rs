@@ -1,8 +1,8 @@
 //! The nursery: a process that starts the users' processes on request.
 //!
-//! Forking a process that runs threads is delicate: the child holds copies of locks whose owners are not
-//! there. And the cost of a fork grows with the image that is copied. So the users are not forked from the
-//! driver, but from a small process of one thread, which is either executed ([`Nursery::spawn`]) or forked
+//! Forking a process that runs threads is delicate: the child has copies of locks whose owners do not exist
+//! in it. And the cost of a fork grows with the image copied. The users are therefore not forked from the
+//! driver, but from a small process with one thread, which is either executed ([`Nursery::spawn`]) or forked
 //! early ([`Nursery::open`]). Everything in it and below it is Rust that calls the allocator (which glibc
 //! and musl make safe in the child of a threaded process) and the kernel, and takes no other lock. It has
 //! default signal handling, and no descriptor of its parent but two sockets.
@@ -31,7 +31,7 @@ use rustix::process::{
 };
 
 use self::message::{Answer, MESSAGE_BYTES_MAX, Program, Report, Request};
-use self::process::{exit_now, retry};
+use self::process::{exit_now, retry, to_standard_streams};
 use crate::error::{Doing, TerminalsError};
 use crate::user::direct;
 use crate::user::prototype;
@@ -42,20 +42,22 @@ const DESCRIPTOR_REMEDY: &str = "raise the limit of open files (ulimit -n), or p
 /// The driver's end of a nursery. Dropping it ends the nursery and every process it has started.
 #[derive(Debug)]
 pub struct Nursery {
+    /// `None` once the nursery is asked to end.
     requests: Option<OwnedFd>,
     reports: OwnedFd,
     pid: Pid,
+    /// The process that made this value; a fork of it must not wait for the nursery.
     owner: Pid,
 }
 
 impl Nursery {
     /// Executes `command`, which must call [`serve`] at once, as the nursery.
     pub fn spawn(mut command: Command) -> Result<Nursery, TerminalsError> {
-        let (requests, theirs) = packets()?;
+        let (requests, nursery_end) = packets()?;
         let (reports, report) = packets()?;
         // A group of its own: a Ctrl-C at the terminal is for the driver. Its standard error becomes the
-        // null device once it serves; before that, it may say why it cannot start.
-        let child = command.stdin(theirs).stdout(report).process_group(0).spawn();
+        // null device once it serves; before that, it can print why it cannot start.
+        let child = command.stdin(nursery_end).stdout(report).process_group(0).spawn();
         let child = child.doing("start the nursery", PROCESS_REMEDY)?;
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let pid = pid.ok_or_else(|| TerminalsError::nursery("has no process id"))?;
@@ -64,15 +66,15 @@ impl Nursery {
 
     /// Forks the nursery from this process: for programs that are small and have one thread.
     pub fn open() -> Result<Nursery, TerminalsError> {
-        let (requests, theirs) = packets()?;
+        let (requests, nursery_end) = packets()?;
         let (reports, report) = packets()?;
         let owner = getpid();
         // SAFETY: the child runs only `nursery_main`, which never returns to the caller's stack frames:
-        // it ends by _exit in every case, a panic included. What it may and may not do in the child of a
-        // threaded process is said at the head of this module.
+        // it ends by _exit in every case, a panic included. The head of this module states what is safe in
+        // the child of a threaded process.
         match unsafe { libc::fork() } {
             0 => {
-                let _ = catch_unwind(AssertUnwindSafe(|| nursery_main(theirs, report)));
+                let _ = catch_unwind(AssertUnwindSafe(|| nursery_main(nursery_end, report)));
                 exit_now(0)
             }
             pid => match Pid::from_raw(pid).filter(|_| pid > 0) {
@@ -82,24 +84,24 @@ impl Nursery {
         }
     }
 
-    /// Process id of the nursery.
+    /// Process number of the nursery.
     pub fn pid(&self) -> i32 {
         self.pid.as_raw_nonzero().get()
     }
 
-    /// Starts the process of `user` on `terminal`; returns its process id, which is its session id too.
+    /// Starts the process of `user` on `terminal`, and returns its number, which is its session's too.
     pub fn start(
         &self,
         user: u32,
         terminal: BorrowedFd<'_>,
         program: &Program,
     ) -> Result<i32, TerminalsError> {
-        self.ask(&Request::Start { user, program: Box::new(program.clone()) }, &[terminal])
+        self.request(&Request::Start { user, program: Box::new(program.clone()) }, &[terminal])
     }
 
-    /// Starts a process that measures the cost of single requests; its report comes by `report`.
+    /// Starts a process that measures the costs of single requests; [`Nursery::report`] delivers them.
     pub(crate) fn measure(&self, array_bytes: u64) -> Result<i32, TerminalsError> {
-        self.ask(&Request::Measure { array_bytes }, &[])
+        self.request(&Request::Measure { array_bytes }, &[])
     }
 
     /// The socket on which the reports arrive, for polling.
@@ -107,12 +109,12 @@ impl Nursery {
         self.reports.as_fd()
     }
 
-    /// The next report that has arrived, if any.
+    /// The next report that has arrived; `None` if there is none now.
     pub(crate) fn report(&self) -> Result<Option<Report>, TerminalsError> {
         let mut buffer = [0u8; 16 * 1024];
         match recv(&self.reports, &mut buffer, RecvFlags::DONTWAIT) {
             Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Ok(None),
-            Err(error) => Err(TerminalsError::nursery(format!("cannot be heard: {error}"))),
+            Err(error) => Err(TerminalsError::nursery(format!("cannot be read from: {error}"))),
             Ok((0, _)) => Err(TerminalsError::nursery("has ended")),
             Ok((length, _)) => serde_json::from_slice(&buffer[..length])
                 .map(Some)
@@ -120,7 +122,8 @@ impl Nursery {
         }
     }
 
-    fn ask(&self, request: &Request, descriptors: &[BorrowedFd<'_>]) -> Result<i32, TerminalsError> {
+    /// Sends a request and waits for its answer: the number of the process started.
+    fn request(&self, request: &Request, descriptors: &[BorrowedFd<'_>]) -> Result<i32, TerminalsError> {
         let socket = self.requests.as_ref().ok_or_else(|| TerminalsError::nursery("is closed"))?;
         let bytes =
             serde_json::to_vec(request).map_err(|error| TerminalsError::nursery(error.to_string()))?;
@@ -134,7 +137,7 @@ impl Nursery {
             ancillary.push(SendAncillaryMessage::ScmRights(descriptors));
         }
         retry(|| sendmsg(socket, &[IoSlice::new(&bytes)], &mut ancillary, SendFlags::NOSIGNAL))
-            .map_err(|error| TerminalsError::nursery(format!("does not listen: {error}")))?;
+            .map_err(|error| TerminalsError::nursery(format!("cannot be written to: {error}")))?;
         let mut answer = [0u8; 4096];
         let (length, _) = retry(|| recv(socket, &mut answer, RecvFlags::empty()))
             .map_err(|error| TerminalsError::nursery(format!("does not answer: {error}")))?;
@@ -150,7 +153,7 @@ impl Nursery {
         }
     }
 
-    /// Ends the nursery with all its processes, and waits until they are gone.
+    /// Ends the nursery with all its processes, and waits until they have ended.
     pub fn close(mut self) {
         self.end();
     }
@@ -169,12 +172,13 @@ impl Drop for Nursery {
     }
 }
 
+/// A pair of connected sockets that keep the limits of messages.
 fn packets() -> Result<(OwnedFd, OwnedFd), TerminalsError> {
     socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
         .doing("make a pair of sockets", DESCRIPTOR_REMEDY)
 }
 
-/// Serves as the nursery whose sockets are the standard input and output, until the driver is gone, and ends
+/// Serves as the nursery whose sockets are the standard input and output, until the driver has ended; then ends
 /// this process.
 pub fn serve() -> ! {
     let standard = |descriptor: BorrowedFd<'_>| descriptor.try_clone_to_owned();
@@ -187,7 +191,7 @@ pub fn serve() -> ! {
 }
 
 fn nursery_main(requests: OwnedFd, report: OwnedFd) {
-    let Ok((requests, report)) = settle(requests, report) else { return };
+    let Ok((requests, report)) = isolate(requests, report) else { return };
     let mut children = Vec::new();
     let mut buffer = vec![0u8; MESSAGE_BYTES_MAX];
     while let Some((length, terminal)) = next_request(&requests, &mut buffer) {
@@ -206,7 +210,7 @@ fn nursery_main(requests: OwnedFd, report: OwnedFd) {
             break;
         }
     }
-    // Children are awaited only here, so no pid in the list can have been given to another process.
+    // Children are waited for only here, so that no number in the list can belong to another process.
     for &child in &children {
         let _ = kill_process(child, Signal::KILL);
     }
@@ -215,8 +219,8 @@ fn nursery_main(requests: OwnedFd, report: OwnedFd) {
     }
 }
 
-/// Own session, default signals, no descriptor but the two sockets.
-fn settle(requests: OwnedFd, report: OwnedFd) -> std::io::Result<(OwnedFd, OwnedFd)> {
+/// Detaches the nursery from its parent: own session, default signals, no descriptor but the two sockets.
+fn isolate(requests: OwnedFd, report: OwnedFd) -> std::io::Result<(OwnedFd, OwnedFd)> {
     let _ = setsid();
     reset_signals();
     let _ = rustix::thread::set_name(c"tt-nursery");
@@ -230,21 +234,16 @@ fn settle(requests: OwnedFd, report: OwnedFd) -> std::io::Result<(OwnedFd, Owned
     Ok((requests, report))
 }
 
-/// The same file under a number from 3 up: the caller may have had its standard streams closed.
+/// The same file under a number of at least 3: the caller's standard streams may have been closed.
 fn above_standard(descriptor: OwnedFd) -> rustix::io::Result<OwnedFd> {
     rustix::io::fcntl_dupfd_cloexec(&descriptor, 3)
 }
 
-pub(crate) fn to_standard_streams(descriptor: &OwnedFd) -> rustix::io::Result<()> {
-    rustix::stdio::dup2_stdin(descriptor)?;
-    rustix::stdio::dup2_stdout(descriptor)?;
-    rustix::stdio::dup2_stderr(descriptor)
-}
-
+/// Default handling of all signals, none blocked: what the parent ignores or blocks is inherited otherwise.
 fn reset_signals() {
     for signal in 1..=64 {
-        // SAFETY: SIG_DFL is a valid disposition; numbers that are no changeable signal are refused with
-        // EINVAL, which is what is wanted.
+        // SAFETY: SIG_DFL is a valid disposition; for numbers that are not changeable signals the call fails
+        // with EINVAL and changes nothing.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
     let mut none = MaybeUninit::<libc::sigset_t>::uninit();
@@ -255,7 +254,7 @@ fn reset_signals() {
     }
 }
 
-/// Closes every descriptor from 3 up but those of `keep`.
+/// Closes every descriptor from 3 on except those in `keep`.
 fn close_all_but(keep: &[RawFd]) {
     let mut keep = keep.to_vec();
     keep.sort_unstable();
@@ -267,15 +266,16 @@ fn close_all_but(keep: &[RawFd]) {
     close_range(from, RawFd::MAX);
 }
 
+/// Closes the descriptors from `first` to `last`.
 fn close_range(first: RawFd, last: RawFd) {
     if first > last {
         return;
     }
     // SAFETY: the call only closes descriptors. In the freshly forked child no live object of this code
-    // owns one in the range (see `settle`), and the parent's table is its own.
+    // owns one in the range (see `isolate`), and the parent's table is its own.
     let done = unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) } == 0;
     if !done {
-        // Kernels before 5.9.
+        // Kernels before 5.9 have no close_range(2).
         let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(65_536);
         for descriptor in first..=last.min(limit as RawFd) {
             // SAFETY: as above.
@@ -284,7 +284,7 @@ fn close_range(first: RawFd, last: RawFd) {
     }
 }
 
-/// The next request and the terminal that came with it; None when the parent is gone.
+/// Length of the next request and the terminal sent with it; `None` when the parent has ended.
 fn next_request(requests: &OwnedFd, buffer: &mut [u8]) -> Option<(usize, Option<OwnedFd>)> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
@@ -300,6 +300,7 @@ fn next_request(requests: &OwnedFd, buffer: &mut [u8]) -> Option<(usize, Option<
     (message.bytes > 0).then_some((message.bytes, terminal))
 }
 
+/// Forks a process for `request`.
 fn spawn(
     request: Request,
     terminal: Option<OwnedFd>,
@@ -331,26 +332,20 @@ fn child_main(request: Request, terminal: Option<OwnedFd>, report: &OwnedFd) {
                 let _ = rustix::thread::set_name(&name);
             }
             let ended = match terminal {
-                None => Err("no terminal came with the request".to_owned()),
+                None => Err("the request came without a terminal".to_owned()),
                 Some(terminal) => prototype::run(user, &program, terminal, report.as_fd()),
             };
             if let Err(problem) = ended {
-                let _ = tell(report.as_fd(), &Report::Failed { user, problem });
+                let _ = Report::Failed { user, problem }.send(report.as_fd());
             }
         }
         Request::Measure { array_bytes } => {
             let _ = rustix::thread::set_name(c"tt-measure");
-            let said = match direct::measure(array_bytes) {
+            let result = match direct::measure(array_bytes) {
                 Ok(costs) => Report::Measured { costs },
                 Err(error) => Report::Failed { user: 0, problem: format!("cannot measure: {error}") },
             };
-            let _ = tell(report.as_fd(), &said);
+            let _ = result.send(report.as_fd());
         }
     }
-}
-
-/// Sends a report to the driver.
-pub(crate) fn tell(report: BorrowedFd<'_>, what: &Report) -> rustix::io::Result<()> {
-    let bytes = serde_json::to_vec(what).unwrap_or_default();
-    retry(|| send(report, &bytes, SendFlags::NOSIGNAL)).map(|_| ())
 }

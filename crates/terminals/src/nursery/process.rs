@@ -1,6 +1,7 @@
-//! What every process here needs of the kernel, forked or not.
+//! System calls that every process here needs, forked or not.
 
 use std::ffi::CStr;
+use std::os::fd::OwnedFd;
 
 /// Repeats a system call that a signal interrupted.
 pub(crate) fn retry<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> rustix::io::Result<T> {
@@ -12,17 +13,24 @@ pub(crate) fn retry<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> rusti
     }
 }
 
-/// Ends this process at once: no destructor, no handler of the program that it was forked from.
+/// Makes `descriptor` the standard input, output and error.
+pub(crate) fn to_standard_streams(descriptor: &OwnedFd) -> rustix::io::Result<()> {
+    rustix::stdio::dup2_stdin(descriptor)?;
+    rustix::stdio::dup2_stdout(descriptor)?;
+    rustix::stdio::dup2_stderr(descriptor)
+}
+
+/// Ends this process at once, without destructors or exit handlers of the program that it was forked from.
 pub(crate) fn exit_now(status: i32) -> ! {
     // SAFETY: _exit is async-signal-safe, takes any status, and does not return.
     unsafe { libc::_exit(status) }
 }
 
-/// A child process that ends at once, by itself or as /bin/true, and is waited for.
+/// Forks a child that ends at once, by itself or as /bin/true, and waits for it.
 pub(crate) fn fork_and_wait(execute: bool) -> std::io::Result<()> {
     const TRUE: &CStr = c"/bin/true";
     // SAFETY: this process has one thread; the child calls only execv, with a null-terminated array of
-    // null-terminated strings that live for ever, and _exit.
+    // null-terminated strings of static lifetime, and _exit.
     let child = match unsafe { libc::fork() } {
         0 => {
             if execute {

@@ -1,9 +1,9 @@
 //! The compute loop: a fixed amount of register arithmetic, calibrated in CPU time on this machine.
 //!
-//! The loop does an amount of work, not an amount of time: where CPUs share caches or execution units,
-//! or the clock frequency falls, the same iterations take longer, as a user's own work would. So the
-//! demand in CPU seconds is right for the machine as it was during calibration, and the difference to
-//! what the interactions took is a finding, not an error.
+//! The loop does an amount of work, not an amount of time: where CPUs share caches or execution units, or
+//! the clock frequency falls, the same iterations take longer, as a user's own work would. The demand in CPU
+//! seconds is therefore that of the machine during calibration; a different CPU time of the interactions is a
+//! result about the machine, not an error.
 
 use std::hint::black_box;
 
@@ -12,19 +12,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::interval::{MedianInterval, median_interval};
 
-/// CPU time that this thread has used, exact (not tick-sampled), ns.
+/// CPU time used by this thread, exact and not tick-sampled [ns].
 pub fn thread_cpu_ns() -> u64 {
     nanoseconds(ClockId::ThreadCPUTime)
 }
 
-/// Reading of a clock, ns.
+/// Reading of a clock [ns].
 pub(crate) fn nanoseconds(clock: ClockId) -> u64 {
     let now = clock_gettime(clock);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// `steps` steps of a xorshift generator: each depends on the one before, none touches memory, and no
-/// compiler knows a short cut.
+/// Runs `steps` steps of a xorshift generator (Marsaglia 2003): each depends on the one before, so that neither
+/// the CPU nor the compiler can shorten the loop, and none touches memory.
 pub fn spin(steps: u64) {
     let mut word: u64 = black_box(0x2545_f491_4f6c_dd1d);
     for _ in 0..steps {
@@ -35,22 +35,25 @@ pub fn spin(steps: u64) {
     black_box(word);
 }
 
-/// How fast the compute loop runs here.
+/// Speed of the compute loop on this machine.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Calibration {
-    /// Steps in a second of CPU time: median over batches.
+    /// Steps per second of CPU time: median over batches.
     pub steps_per_s: f64,
-    /// Ends of a 95 % interval of that median, from the order statistics.
+    /// Lower end of the 95 % confidence interval of the median [1/s].
     pub low: f64,
+    /// Upper end of the interval [1/s].
     pub high: f64,
-    /// Batches.
+    /// Number of batches.
     pub n: usize,
 }
 
+/// Odd, so that the median is a batch; its interval then ends at the 14th from either end.
 const BATCHES: usize = 41;
+/// CPU time of a batch [s]: long against the clock's resolution.
 const BATCH_S: f64 = 0.004;
 
-/// Measures the compute loop against the CPU clock of this thread; takes about 0.2 s.
+/// Speed of the compute loop by the CPU clock of this thread; takes about 0.2 s.
 pub fn calibrate() -> Calibration {
     let mut steps = 10_000u64;
     let mut rate = rate_of(steps);
@@ -63,6 +66,7 @@ pub fn calibrate() -> Calibration {
     Calibration { steps_per_s: median, low, high, n }
 }
 
+/// Steps per second of CPU time in one batch.
 fn rate_of(steps: u64) -> f64 {
     let before = thread_cpu_ns();
     spin(steps);

@@ -1,21 +1,20 @@
-//! What one request costs, measured directly: the oracle for the overhead regression.
+//! Cost of one request, measured directly: the oracle for the overhead regression.
 //!
-//! Runs in a process that the nursery has forked, so its image is that of a user's process: the cost of
-//! a fork grows with what must be copied. Each cost is measured in batches, with exact CPU clocks
-//! (scheduler run time, not ticks); the figure is the median of the batches with a distribution-free
-//! 95 % interval.
+//! Runs in a process that the nursery has forked, so that its image is that of a user's process: the cost of
+//! a fork grows with the image copied. Each cost is measured in batches, with exact CPU clocks (scheduler run
+//! time, not ticks); the result is the median of the batches with a distribution-free 95 % interval.
 //!
-//! The regression's coefficient of a request is its cost with the other rates held fixed. So the page
-//! faults and context switches that a fork brings, which the kernel counts in their own rates, are taken
-//! out of the fork's `seconds` at their own measured cost; `gross_seconds` still holds them.
+//! The regression's coefficient of a request is its cost with the other rates held fixed. The page faults and
+//! context switches that a fork causes, which the kernel counts in their own rates, are therefore subtracted
+//! from the fork's `seconds` at their own measured cost; `gross_seconds` includes them.
 //!
 //! # Limitations
-//! The user's part of the measuring process is taken out by the kernel's own split over all batches; where
-//! the kernel samples that split at its tick, the interval is widened by the sampling error. A child that
-//! only ends is booked by the kernel as user time, because no tick hits it; here it counts as system time,
-//! as the ticks that do hit such children, taken over all of them, say in the machine's own counters.
-//! Work that the kernel does later for somebody else (freeing memory in RCU callbacks, idle tasks) is not
-//! seen here, but is in the machine's system time. A loop in a tight sequence has warm caches.
+//! User time of the measuring process is subtracted by the kernel's own split over all batches; where the
+//! kernel samples that split at its tick, the interval is widened by the sampling error. The kernel counts a
+//! child that only ends as user time, because no tick hits it; here it counts as system time, which agrees
+//! with the machine's own counters, where the few ticks that do hit such children are system time. Work that
+//! the kernel defers (freeing memory in RCU callbacks, idle tasks) is not part of these costs, but is part of
+//! the machine's system time. A tight loop has warm caches.
 
 use std::os::fd::OwnedFd;
 
@@ -31,31 +30,38 @@ use crate::user::compute::nanoseconds;
 use crate::user::memory::{Array, Mapping, page_bytes};
 use crate::user::usage::Usage;
 
-/// The measured cost of one kind of request. `request` is the column of `samples` that counts it.
+/// Measured cost of one kind of request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DirectCost {
+    /// Column of table `samples` that counts these requests.
     pub request: String,
-    /// System CPU time of one request, without the requests of other kinds that it brings, s.
+    /// System CPU time of one request, without the requests of other kinds that it causes [s].
     pub seconds: f64,
+    /// Lower end of the 95 % confidence interval of `seconds` [s].
     pub low: f64,
+    /// Upper end of the interval [s].
     pub high: f64,
-    /// Batches.
+    /// Number of batches.
     pub n: usize,
+    /// Description of the measurement, for a report.
     pub method: String,
-    /// System CPU time of one request with all that it brings, s.
+    /// System CPU time of one request with all that it causes [s].
     pub gross_seconds: f64,
-    /// Real time of one request, s.
+    /// Elapsed time of one request [s].
     pub real_seconds: f64,
-    /// Minor page faults and context switches that one request brings.
+    /// Minor page faults that one request causes.
     pub page_faults_minor: f64,
+    /// Context switches that one request causes.
     pub context_switches: f64,
 }
 
+// Batches of some milliseconds each: long against the clocks' resolution, short against disturbances, which
+// the median then ignores.
 const BATCHES: usize = 41;
-const FORKS_A_BATCH: u32 = 40;
-const PAGES_A_BATCH: usize = 8192;
-const ROUND_TRIPS_A_BATCH: u32 = 2000;
-/// Ticks in a second of CPU time, at the least, for the error of a tick-sampled split.
+const FORKS_PER_BATCH: u32 = 40;
+const PAGES_PER_BATCH: usize = 8192;
+const ROUND_TRIPS_PER_BATCH: u32 = 2000;
+/// Least number of ticks per second of CPU time (CONFIG_HZ=100), for the error of a tick-sampled split.
 const TICKS_PER_S: f64 = 100.0;
 
 /// The costs of a fork, a minor page fault and a context switch; takes five to ten seconds.
@@ -68,14 +74,17 @@ pub(crate) fn measure(array_bytes: u64) -> std::io::Result<Vec<DirectCost>> {
     Ok(vec![fork, fault, switch])
 }
 
-/// What a batch used, per request.
+/// Usage of one batch, per request.
 struct Batch {
-    /// CPU time of the measuring process.
+    /// CPU time of the measuring process [s].
     own_s: f64,
-    /// CPU time of children that it awaited.
+    /// CPU time of the children that it waited for [s].
     children_s: f64,
+    /// Elapsed time [s].
     real_s: f64,
+    /// Usage of the whole batch, not per request.
     usage: Usage,
+    /// Requests in the batch.
     requests: f64,
 }
 
@@ -89,7 +98,7 @@ fn batch(requests: f64, mut work: impl FnMut() -> std::io::Result<()>) -> std::i
     Ok(Batch { own_s, children_s, real_s, usage, requests })
 }
 
-/// What the kernel took for itself of the measuring process's CPU time.
+/// Share of the measuring process's CPU time spent in the kernel.
 struct SystemShare {
     share: f64,
     /// Half the 95 % interval of the share, as if each tick were a draw (binomial).
@@ -98,6 +107,7 @@ struct SystemShare {
 
 impl SystemShare {
     fn of(batches: &[Batch]) -> SystemShare {
+        // Over all batches: in one of them the split has far too few ticks.
         let sum =
             |part: fn(&Usage) -> u64| batches.iter().map(|batch| part(&batch.usage)).sum::<u64>() as f64;
         let (user_ns, system_ns) = (sum(|usage| usage.own_user_ns), sum(|usage| usage.own_system_ns));
@@ -122,7 +132,8 @@ impl SystemShare {
     }
 }
 
-fn mean_a_request(batches: &[Batch], part: fn(&Usage) -> u64) -> f64 {
+/// Mean of one amount per request over all batches.
+fn mean_per_request(batches: &[Batch], part: fn(&Usage) -> u64) -> f64 {
     let requests: f64 = batches.iter().map(|batch| batch.requests).sum();
     batches.iter().map(|batch| part(&batch.usage)).sum::<u64>() as f64 / requests
 }
@@ -131,13 +142,15 @@ fn real_seconds(batches: &[Batch]) -> f64 {
     median_interval(batches.iter().map(|batch| batch.real_s).collect()).median
 }
 
+/// Cost of a fork with exit and wait, less that of the faults and switches that it causes.
 fn fork(fault_s: f64, switch_s: f64) -> std::io::Result<DirectCost> {
     let busy = BusyCpus::start()?;
+    // Outside the batches: the first fork has cold caches.
     fork_and_wait(false)?;
     let batches = (0..BATCHES)
         .map(|_| {
-            batch(f64::from(FORKS_A_BATCH), || {
-                for _ in 0..FORKS_A_BATCH {
+            batch(f64::from(FORKS_PER_BATCH), || {
+                for _ in 0..FORKS_PER_BATCH {
                     fork_and_wait(false)?;
                 }
                 Ok(())
@@ -146,18 +159,18 @@ fn fork(fault_s: f64, switch_s: f64) -> std::io::Result<DirectCost> {
         .collect::<std::io::Result<Vec<Batch>>>()?;
     drop(busy);
     let system = SystemShare::of(&batches);
-    let faults = mean_a_request(&batches, |usage| usage.page_faults_minor);
-    let switches = mean_a_request(&batches, |usage| usage.context_switches);
+    let faults = mean_per_request(&batches, |usage| usage.page_faults_minor);
+    let switches = mean_per_request(&batches, |usage| usage.context_switches);
     let gross = system.cost(batches.iter().map(|batch| (batch.own_s, batch.children_s)));
-    let brought_s = faults * fault_s + switches * switch_s;
+    let caused_s = faults * fault_s + switches * switch_s;
     Ok(DirectCost {
         request: "forks".into(),
-        seconds: gross.median - brought_s,
-        low: gross.low - brought_s,
-        high: gross.high - brought_s,
+        seconds: gross.median - caused_s,
+        low: gross.low - caused_s,
+        high: gross.high - caused_s,
         n: gross.n,
         method: format!(
-            "median of {BATCHES} batches of {FORKS_A_BATCH} fork + exit + wait while every CPU is busy with others, \
+            "median of {BATCHES} batches of {FORKS_PER_BATCH} fork + exit + wait while every CPU is busy with others, \
              exact CPU time of the child and the system part ({:.0} %) of the parent's; less {faults:.0} page faults and {switches:.1} context switches \
              at their own cost",
             100.0 * system.share
@@ -169,18 +182,19 @@ fn fork(fault_s: f64, switch_s: f64) -> std::io::Result<DirectCost> {
     })
 }
 
+/// Cost of a minor page fault on a fresh page, with its share of mapping and unmapping.
 fn page_fault() -> std::io::Result<DirectCost> {
     let batches = (0..BATCHES)
         .map(|_| {
-            batch(PAGES_A_BATCH as f64, || {
-                Mapping::new(PAGES_A_BATCH * page_bytes())?.touch(1);
+            batch(PAGES_PER_BATCH as f64, || {
+                Mapping::new(PAGES_PER_BATCH * page_bytes())?.touch(1);
                 Ok(())
             })
         })
         .collect::<std::io::Result<Vec<Batch>>>()?;
     let system = SystemShare::of(&batches);
-    let faults_a_page = mean_a_request(&batches, |usage| usage.page_faults_minor).max(f64::MIN_POSITIVE);
-    let cost = system.cost(batches.iter().map(|batch| (batch.own_s / faults_a_page, 0.0)));
+    let faults_per_page = mean_per_request(&batches, |usage| usage.page_faults_minor).max(f64::MIN_POSITIVE);
+    let cost = system.cost(batches.iter().map(|batch| (batch.own_s / faults_per_page, 0.0)));
     Ok(DirectCost {
         request: "page_faults_minor".into(),
         seconds: cost.median,
@@ -188,7 +202,7 @@ fn page_fault() -> std::io::Result<DirectCost> {
         high: cost.high,
         n: cost.n,
         method: format!(
-            "median of {BATCHES} batches of {PAGES_A_BATCH} fresh anonymous pages, mapped, touched and unmapped, \
+            "median of {BATCHES} batches of {PAGES_PER_BATCH} fresh anonymous pages, mapped, touched and unmapped, \
              exact CPU time, system share {:.0} %",
             100.0 * system.share
         ),
@@ -199,18 +213,20 @@ fn page_fault() -> std::io::Result<DirectCost> {
     })
 }
 
+/// Cost of a context switch between two processes on one CPU.
 fn context_switch() -> std::io::Result<DirectCost> {
     let allowed = sched_getaffinity(None)?;
+    // On two CPUs each process would wake an idle CPU instead of switching.
     pin(&allowed)?;
     let mut partner = Partner::start()?;
-    let requests = f64::from(2 * ROUND_TRIPS_A_BATCH);
+    let requests = f64::from(2 * ROUND_TRIPS_PER_BATCH);
     let mut costs = Vec::with_capacity(BATCHES);
     let mut batches = Vec::with_capacity(BATCHES);
     for _ in 0..BATCHES {
         let partner_before_ns = partner.cpu_ns()?;
-        let batch = batch(requests, || (0..ROUND_TRIPS_A_BATCH).try_for_each(|_| partner.round_trip()))?;
+        let batch = batch(requests, || (0..ROUND_TRIPS_PER_BATCH).try_for_each(|_| partner.round_trip()))?;
         let partner_s = (partner.cpu_ns()? - partner_before_ns) as f64 * 1e-9 / requests;
-        // The partner does the same work, so the same share of it is the kernel's.
+        // The partner does the same work, so that its share of kernel time is the same.
         costs.push((batch.own_s + partner_s, 0.0));
         batches.push(batch);
     }
@@ -226,7 +242,7 @@ fn context_switch() -> std::io::Result<DirectCost> {
         high: cost.high,
         n: cost.n,
         method: format!(
-            "median of {BATCHES} batches of {ROUND_TRIPS_A_BATCH} round trips over two pipes between two processes on \
+            "median of {BATCHES} batches of {ROUND_TRIPS_PER_BATCH} round trips over two pipes between two processes on \
              one CPU, two switches each with the write and the read that cause it, exact CPU time of both, system \
              share {:.0} %; without the write and the read {:.2} us",
             100.0 * system.share,
@@ -247,66 +263,70 @@ fn pin(allowed: &CpuSet) -> std::io::Result<()> {
     Ok(sched_setaffinity(None, &one)?)
 }
 
-/// CPU time of a byte written to a pipe and read back by the same process, s.
+/// CPU time of a byte written to a pipe and read back by the same process [s].
 fn pipe_alone() -> std::io::Result<f64> {
     let (read, write) = rustix::pipe::pipe()?;
     let mut byte = [0u8];
     let mut costs = Vec::with_capacity(BATCHES);
     for _ in 0..BATCHES {
-        let one = batch(f64::from(ROUND_TRIPS_A_BATCH), || {
-            for _ in 0..ROUND_TRIPS_A_BATCH {
+        let result = batch(f64::from(ROUND_TRIPS_PER_BATCH), || {
+            for _ in 0..ROUND_TRIPS_PER_BATCH {
                 retry(|| rustix::io::write(&write, &byte))?;
                 retry(|| rustix::io::read(&read, &mut byte))?;
             }
             Ok(())
         })?;
-        costs.push(one.own_s);
+        costs.push(result.own_s);
     }
     Ok(median_interval(costs).median)
 }
 
-/// The process at the other end of two pipes.
+/// The process at the other end of two pipes, which returns each byte.
 struct Partner {
     pid: Pid,
-    there: Option<OwnedFd>,
-    back: OwnedFd,
+    /// Pipe to the partner; `None` once it is closed to end the partner.
+    output: Option<OwnedFd>,
+    /// Pipe from the partner.
+    input: OwnedFd,
 }
 
 impl Partner {
     fn start() -> std::io::Result<Partner> {
-        let (their_read, there) = rustix::pipe::pipe()?;
-        let (back, their_write) = rustix::pipe::pipe()?;
+        let (partner_input, output) = rustix::pipe::pipe()?;
+        let (input, partner_output) = rustix::pipe::pipe()?;
         // SAFETY: this process has one thread, and the child ends by _exit.
         match unsafe { libc::fork() } {
             0 => {
-                drop(there);
+                // Or this copy would keep the pipe open, and the loop below would never end.
+                drop(output);
                 let mut byte = [0u8];
-                // Ends at the end of file, when the other process drops its end or is gone.
-                while let Ok(1) = retry(|| rustix::io::read(&their_read, &mut byte)) {
-                    if retry(|| rustix::io::write(&their_write, &byte)).is_err() {
+                // Ends at the end of file, when the other process closes its end or has ended.
+                while let Ok(1) = retry(|| rustix::io::read(&partner_input, &mut byte)) {
+                    if retry(|| rustix::io::write(&partner_output, &byte)).is_err() {
                         break;
                     }
                 }
                 exit_now(0)
             }
             pid => match Pid::from_raw(pid).filter(|_| pid > 0) {
-                Some(pid) => Ok(Partner { pid, there: Some(there), back }),
+                Some(pid) => Ok(Partner { pid, output: Some(output), input }),
                 None => Err(std::io::Error::last_os_error()),
             },
         }
     }
 
+    /// Sends a byte and waits for its return: two switches.
     fn round_trip(&mut self) -> std::io::Result<()> {
-        let Some(there) = &self.there else { return Ok(()) };
+        let Some(output) = &self.output else { return Ok(()) };
         let mut byte = [0u8];
-        retry(|| rustix::io::write(there, &byte))?;
-        match retry(|| rustix::io::read(&self.back, &mut byte))? {
+        retry(|| rustix::io::write(output, &byte))?;
+        match retry(|| rustix::io::read(&self.input, &mut byte))? {
             1 => Ok(()),
             _ => Err(std::io::ErrorKind::UnexpectedEof.into()),
         }
     }
 
-    /// CPU time of the partner so far, exact.
+    /// Exact CPU time of the partner so far [ns].
     fn cpu_ns(&self) -> std::io::Result<u64> {
         let mut clock: libc::clockid_t = 0;
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -317,7 +337,7 @@ impl Partner {
                 || libc::clock_gettime(clock, &mut time) != 0
         };
         if failed {
-            return Err(std::io::Error::other("no CPU clock of the other process"));
+            return Err(std::io::Error::other("cannot read the CPU clock of the other process"));
         }
         Ok(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
     }
@@ -325,7 +345,7 @@ impl Partner {
 
 impl Drop for Partner {
     fn drop(&mut self) {
-        self.there = None;
+        self.output = None;
         let _ = retry(|| waitpid(Some(self.pid), WaitOptions::empty()));
     }
 }

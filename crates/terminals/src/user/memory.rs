@@ -1,4 +1,6 @@
 //! Memory that is touched on purpose: the resident array, and pages touched for the first time.
+//!
+//! Mapped directly and not allocated: an allocator keeps and reuses pages, which would hide their faults.
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
@@ -30,10 +32,10 @@ impl Mapping {
 
     /// Writes `value` to each page.
     pub fn touch(&mut self, value: u8) {
-        for at in (0..self.length).step_by(page_bytes()) {
-            // SAFETY: `at` is inside the mapping, which is writable and belongs to `self` alone. Volatile,
+        for offset in (0..self.length).step_by(page_bytes()) {
+            // SAFETY: `offset` is inside the mapping, which is writable and belongs to `self` alone. Volatile,
             // because the compiler may not leave out a write that nobody reads.
-            unsafe { self.start.add(at).write_volatile(value) };
+            unsafe { self.start.add(offset).write_volatile(value) };
         }
     }
 }
@@ -47,15 +49,17 @@ impl Drop for Mapping {
     }
 }
 
+/// Size of a page [byte].
 pub(crate) fn page_bytes() -> usize {
     rustix::param::page_size()
 }
 
-/// The dummy array that sets the size of a process.
+/// The dummy array that determines the size of a process.
 #[derive(Debug)]
 pub(crate) struct Array(Mapping);
 
 impl Array {
+    /// An array of `bytes` bytes, rounded up to whole pages, all of them in main memory.
     pub fn resident(bytes: u64) -> std::io::Result<Array> {
         let bytes = usize::try_from(bytes).map_err(|_| std::io::ErrorKind::OutOfMemory)?;
         let mut mapping = Mapping::new(bytes)?;
@@ -69,7 +73,7 @@ impl Array {
     }
 }
 
-/// Touches `pages` pages for the first time and gives them back.
+/// Touches `pages` pages for the first time and returns them to the kernel.
 pub(crate) fn touch_fresh(pages: u64) -> std::io::Result<()> {
     let bytes = usize::try_from(pages).ok().and_then(|pages| pages.checked_mul(page_bytes()));
     Mapping::new(bytes.ok_or(std::io::ErrorKind::OutOfMemory)?)?.touch(1);

@@ -1,4 +1,4 @@
-//! The prototype process: what runs on a user's terminal (Brachman 1983, chapter 4).
+//! The prototype process, which runs on a user's terminal (Brachman 1983, chapter 4).
 
 use std::io::ErrorKind;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -12,8 +12,7 @@ use crate::driver::terminal::PROMPT;
 use crate::load::random::{Part, Stream};
 use crate::load::workload::{BLOCK_BYTES, Class, LINE_CHARACTERS};
 use crate::nursery::message::{Program, Report, Service};
-use crate::nursery::process::{exit_now, fork_and_wait, retry};
-use crate::nursery::{tell, to_standard_streams};
+use crate::nursery::process::{exit_now, fork_and_wait, retry, to_standard_streams};
 use crate::user::compute::{nanoseconds, spin};
 use crate::user::memory::{Array, touch_fresh};
 use crate::user::usage::Usage;
@@ -27,7 +26,7 @@ struct Prototype<'a> {
     block: [u8; BLOCK_BYTES],
 }
 
-/// Serves the terminal until it is hung up. The error says in words what could not be done.
+/// Serves the terminal until it is hung up. The error is a sentence for the driver's user.
 pub(crate) fn run(
     user: u32,
     program: &Program,
@@ -47,8 +46,8 @@ pub(crate) fn run(
         block: [b'.'; BLOCK_BYTES],
     };
     let session = getpid().as_raw_nonzero().get();
-    let gone = |_| "the driver does not listen".to_owned();
-    tell(report, &Report::Ready { user, session }).map_err(gone)?;
+    let unreachable = |_| "cannot report to the driver".to_owned();
+    Report::Ready { user, session }.send(report).map_err(unreachable)?;
     write_terminal(PROMPT)?;
     let mut line = [0u8; 256];
     let mut before = Usage::now();
@@ -67,8 +66,8 @@ pub(crate) fn run(
         write_terminal(PROMPT)?;
         service.output_bytes += PROMPT.len() as u64;
         service.usage = Usage::now().since(&before);
-        tell(report, &Report::Done(service)).map_err(gone)?;
-        // The report itself is no part of any interaction.
+        Report::Done(service).send(report).map_err(unreachable)?;
+        // Sending the report belongs to no interaction.
         before = Usage::now();
     }
 }
@@ -80,6 +79,7 @@ fn take(terminal: OwnedFd) -> rustix::io::Result<()> {
     to_standard_streams(&terminal)
 }
 
+/// Writes all of `bytes` to the terminal.
 fn write_terminal(mut bytes: &[u8]) -> Result<(), String> {
     while !bytes.is_empty() {
         match retry(|| rustix::io::write(rustix::stdio::stdout(), bytes)) {
@@ -92,11 +92,11 @@ fn write_terminal(mut bytes: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// A file of `blocks` blocks that has no name: it goes when its process goes, however that ends.
+/// A file of `blocks` blocks without a name: it disappears with its process, however that ends.
 fn scratch_file(folder: &Path, blocks: u64) -> std::io::Result<OwnedFd> {
     let mode = Mode::RUSR | Mode::WUSR;
     let file = match rustix::fs::open(folder, OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, mode) {
-        // File systems without unnamed files (overlayfs before 6.1, NFS): named for an instant.
+        // File systems without unnamed files (overlayfs before Linux 6.1, NFS): named for an instant.
         Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::ISDIR | rustix::io::Errno::INVAL) => {
             let path = folder.join(format!(".thinktime-scratch-{}", getpid().as_raw_nonzero()));
             let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
@@ -129,6 +129,7 @@ fn parse<'a>(program: &'a Program, line: &[u8]) -> Result<(&'a Class, u64), Stri
 }
 
 impl Prototype<'_> {
+    /// Performs one interaction: array, compute loop, file, fresh memory, children, pause, output, in this order.
     fn interact(&mut self, class: &Class, index: u64, service: &mut Service) -> Result<(), String> {
         let amounts = class.amounts(self.program.seed, self.user, index);
         self.array.touch(index);
@@ -157,6 +158,7 @@ impl Prototype<'_> {
         Ok(())
     }
 
+    /// Reads and writes `blocks` blocks of the scratch file.
     fn use_file(
         &mut self,
         class: &Class,
@@ -168,15 +170,16 @@ impl Prototype<'_> {
         // The first number of this stream gave the amount.
         stream.next_u64();
         let size = self.program.workload.scratch_blocks;
-        let mut at = stream.below(size);
-        self.seek(at)?;
+        let mut position = stream.below(size);
+        self.seek(position)?;
         for _ in 0..blocks {
             if stream.uniform() < class.seek_share {
-                at = stream.below(size);
-                self.seek(at)?;
-            } else if at == size {
-                at = 0;
-                self.seek(at)?;
+                position = stream.below(size);
+                self.seek(position)?;
+            } else if position == size {
+                // A read there would return nothing, and a write would make the file grow.
+                position = 0;
+                self.seek(position)?;
             }
             if stream.uniform() < class.write_share {
                 retry(|| rustix::io::write(&self.scratch, &self.block))?;
@@ -188,7 +191,7 @@ impl Prototype<'_> {
                 retry(|| rustix::io::read(self.scratch.as_fd(), &mut self.block))?;
                 service.reads += 1;
             }
-            at += 1;
+            position += 1;
         }
         Ok(())
     }
@@ -199,13 +202,14 @@ impl Prototype<'_> {
     }
 }
 
-/// A string of 25 characters, the first of which tells the user, and a newline. It holds only letters and
-/// digits, so it can never hold the prompt's marker.
+/// A string of 25 characters, the first of which stands for the user, and a newline. It has only letters and
+/// digits, so that it can never contain the prompt's marker.
 fn output_line(user: u32, index: u64, number: u64) -> [u8; LINE_CHARACTERS + 1] {
     const SYMBOLS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     let mut line = [b'\n'; LINE_CHARACTERS + 1];
-    for (at, symbol) in line[1..LINE_CHARACTERS].iter_mut().enumerate() {
-        *symbol = SYMBOLS[(index as usize).wrapping_add(number as usize).wrapping_add(at) % SYMBOLS.len()];
+    for (index_in_line, symbol) in line[1..LINE_CHARACTERS].iter_mut().enumerate() {
+        *symbol = SYMBOLS
+            [(index as usize).wrapping_add(number as usize).wrapping_add(index_in_line) % SYMBOLS.len()];
     }
     line[0] = SYMBOLS[user as usize % SYMBOLS.len()];
     line

@@ -1,4 +1,4 @@
-//! CPU time and page faults of this process and of its children that have ended.
+//! CPU time and page faults of this process and of its children that have ended (getrusage(2)).
 
 use serde::{Deserialize, Serialize};
 
@@ -8,26 +8,31 @@ use rustix::time::ClockId;
 /// Cumulative use, or the difference of two readings.
 ///
 /// CPU times are exact in sum (the scheduler's run time), but most kernels split them into user and system
-/// by sampling at the tick. For a process that lives long that is right on average. A process that ends
-/// before its first tick is booked as user time altogether (`cputime_adjust` in the kernel), so the split
-/// of short-lived children is not wrong by chance but always, and whoever knows better should say so.
+/// by sampling at the tick. For a long-lived process that is right on average. A process that ends before its
+/// first tick is counted as user time completely (`cputime_adjust` in the kernel): the split of short-lived
+/// children is biased, and callers that know their true split have to correct it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// CPU time of this process.
+    /// CPU time of this process, by its CPU clock [ns].
     pub own_ns: u64,
+    /// Part of it in user state [ns].
     pub own_user_ns: u64,
+    /// Part of it in the kernel [ns].
     pub own_system_ns: u64,
-    /// CPU time of children that have been awaited.
+    /// CPU time in user state of children that have been waited for [ns].
     pub children_user_ns: u64,
+    /// CPU time in the kernel of children that have been waited for [ns].
     pub children_system_ns: u64,
-    /// Of both, as the following.
+    /// Page faults without disk, of the process and these children.
     pub page_faults_minor: u64,
+    /// Page faults that read from a disk, of both.
     pub page_faults_major: u64,
+    /// Context switches of both, voluntary or not.
     pub context_switches: u64,
 }
 
 impl Usage {
-    /// What this process and its awaited children have used so far.
+    /// Usage of this process and its waited-for children so far.
     pub fn now() -> Usage {
         let own = Usage::of(libc::RUSAGE_SELF);
         let children = Usage::of(libc::RUSAGE_CHILDREN);
@@ -42,12 +47,12 @@ impl Usage {
         }
     }
 
-    /// CPU time of this process and its children, exact.
+    /// Exact CPU time of this process and its children [ns].
     pub fn cpu_ns(&self) -> u64 {
         self.own_ns + self.children_ns()
     }
 
-    /// CPU time of the children, exact.
+    /// Exact CPU time of the children [ns].
     pub fn children_ns(&self) -> u64 {
         self.children_user_ns + self.children_system_ns
     }
@@ -70,7 +75,7 @@ impl Usage {
         }
     }
 
-    /// What was used since `earlier`.
+    /// Usage since `earlier`.
     pub fn since(&self, earlier: &Usage) -> Usage {
         Usage {
             own_ns: self.own_ns.saturating_sub(earlier.own_ns),
