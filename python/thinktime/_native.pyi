@@ -99,36 +99,177 @@ def machine_schema() -> dict[str, Any]: ...
 
 class NativePlayError(RuntimeError): ...
 
+class _Distribution(TypedDict):
+    kind: Literal[
+        "deterministic",
+        "exponential",
+        "hyperexponential",
+        "erlang",
+        "lognormal",
+        "weibull",
+        "bounded_pareto",
+        "uniform",
+        "geometric",
+        "integers",
+        "discrete",
+        "empirical",
+        "mixture",
+    ]
+    value: NotRequired[float]
+    mean: NotRequired[float]
+    max: NotRequired[float]
+    sd: NotRequired[float]
+    shape: NotRequired[float]
+    scale: NotRequired[float]
+    low: NotRequired[float]
+    high: NotRequired[float]
+    weights: NotRequired[list[float]]
+    means: NotRequired[list[float]]
+    values: NotRequired[list[float]]
+    cumulative: NotRequired[list[float]]
+    of: NotRequired[list[_Distribution]]
+
+class _WorkloadClass(TypedDict):
+    name: str
+    weight: float
+    compute_iterations: _Distribution
+    file_blocks: _Distribution
+    write_share: float
+    seek_share: float
+    sync_share: float
+    pause_s: _Distribution
+    output_lines: _Distribution
+    forks: _Distribution
+    exec_share: float
+    fresh_pages: _Distribution
+
+class _Workload(TypedDict):
+    name: str
+    iteration_s: float
+    array_bytes: int
+    scratch_blocks: int
+    classes: list[_WorkloadClass]
+
+class _PlayOptions(TypedDict):
+    workload: _Workload
+    users: str
+    step_s: float
+    ramp_s: float | None
+    think: _Distribution | str
+    open_loop: bool
+    seed: int
+    scratch: str
+    baseline_s: float
+
+class _ScheduleStep(TypedDict):
+    at_s: float
+    users: int
+
+class _Schedule(TypedDict):
+    steps: list[_ScheduleStep]
+    end_s: float
+
+class _PlayProgress(TypedDict):
+    elapsed_s: float
+    end_s: float
+    users: int
+    started: int
+    completed: int
+    response_s: float | None
+
+class _Calibration(TypedDict):
+    steps_per_s: float
+    low: float
+    high: float
+    n: int
+
+class _MedianInterval(TypedDict):
+    median: float | None
+    low: float | None
+    high: float | None
+    n: int
+
+class _Baseline(TypedDict):
+    n: int
+    users: int
+    response_s: _MedianInterval
+    response_max_s: float
+    reaction_s: _MedianInterval
+    service_s: _MedianInterval
+    driver_cpu_s: float
+
+class _Prepared(TypedDict):
+    calibration: _Calibration
+    baseline: _Baseline | None
+
+class _InteractionDemand(TypedDict):
+    n: int
+    service_s: float
+    low_s: float
+    high_s: float
+    response_s: float
+
+class _PlayOutcome(TypedDict):
+    elapsed_s: float
+    completed: int
+    unfinished: int
+    dropped: int
+    late: int
+    lost: int
+    driver_cpu_s: float
+    stopped: bool
+    sessions: dict[str, int]
+
+class _StepSummary(TypedDict):
+    users: int
+    n: int
+    unfinished: int
+    response_mean_s: float | None
+    response_median_s: float | None
+    response_p95_s: float | None
+    service_mean_s: float | None
+
+class _Played(TypedDict):
+    outcome: _PlayOutcome
+    steps: list[_StepSummary]
+
+class _DirectCost(TypedDict):
+    request: str
+    seconds: float
+    low: float
+    high: float
+    n: int
+    method: str
+    gross_seconds: float
+    real_seconds: float
+    page_faults_minor: float
+    context_switches: float
+
 @final
 class NativeNursery:
     def __new__(cls, command: Sequence[str]) -> NativeNursery: ...
-    def prepare(
-        self, options: dict[str, Any], on_progress: Callable[[dict[str, Any]], bool]
-    ) -> dict[str, Any]: ...
+    def prepare(self, options: _PlayOptions, on_progress: Callable[[_PlayProgress], bool]) -> _Prepared: ...
     def play(
         self,
-        options: dict[str, Any],
-        prepared: dict[str, Any],
+        options: _PlayOptions,
+        prepared: _Prepared,
         writer: NativeLogWriter,
-        on_progress: Callable[[dict[str, Any]], bool],
-    ) -> dict[str, Any]: ...
+        on_progress: Callable[[_PlayProgress], bool],
+    ) -> _Played: ...
     def rehearse(
-        self,
-        options: dict[str, Any],
-        prepared: dict[str, Any],
-        on_progress: Callable[[dict[str, Any]], bool],
-    ) -> dict[str, Any]: ...
+        self, options: _PlayOptions, prepared: _Prepared, on_progress: Callable[[_PlayProgress], bool]
+    ) -> _InteractionDemand: ...
     def measure_direct(
-        self, array_bytes: int, on_progress: Callable[[dict[str, Any]], bool]
-    ) -> list[dict[str, Any]]: ...
+        self, array_bytes: int, on_progress: Callable[[_PlayProgress], bool]
+    ) -> list[_DirectCost]: ...
     def close(self) -> None: ...
 
 def serve_nursery() -> None: ...
-def workload(name: str) -> dict[str, Any]: ...
-def read_workload(text: str) -> dict[str, Any]: ...
-def compute_loop(burst_ms: int) -> dict[str, Any]: ...
-def schedule(users: str, step_s: float, ramp_s: float | None = None) -> dict[str, Any]: ...
-def parse_distribution(description: object) -> dict[str, Any]: ...
+def workload(name: str) -> _Workload: ...
+def read_workload(text: str) -> _Workload: ...
+def compute_loop(burst_ms: int) -> _Distribution: ...
+def schedule(users: str, step_s: float, ramp_s: float | None = None) -> _Schedule: ...
+def parse_distribution(description: object) -> _Distribution: ...
 def expand_distribution(text: str) -> Any: ...
 def parse_duration(text: str) -> float: ...
 def parse_size(text: str) -> int: ...
@@ -171,8 +312,34 @@ def record(
     options: _RecordOptions,
     on_progress: Callable[[_Progress], None] | None = None,
 ) -> _RecordSummary: ...
-def record_session(options: _RecordOptions) -> dict[str, Any]: ...
-def examine_machine() -> tuple[str, dict[str, Any]]: ...
+
+class _Session(TypedDict):
+    source: str
+    boot_id: NotRequired[str]
+    machine: dict[str, Any]
+    options: dict[str, Any]
+    start_us: int
+    end_us: NotRequired[int]
+
+class _Ability(TypedDict):
+    item: str
+    state: Literal["measured", "partly", "zero", "absent"]
+    evidence: str
+    remedy: str | None
+
+class _SampleCost(TypedDict):
+    item: str
+    cpu_s: float | None
+    note: str
+
+class _Examination(TypedDict):
+    machine: dict[str, Any]
+    abilities: list[_Ability]
+    costs: list[_SampleCost]
+    processes: int
+
+def record_session(options: _RecordOptions) -> _Session: ...
+def examine_machine() -> tuple[str, _Examination]: ...
 def mva(demands: Sequence[float], think: float, population: int) -> tuple[float, bytes]: ...
 def mva_by_population(demands: Sequence[float], think: float, population: int) -> tuple[bytes, bytes]: ...
 def mva_rates(
@@ -239,7 +406,47 @@ class NativeReplications:
     def batches(self, index: int) -> tuple[list[float], int] | None: ...
     def laws(self) -> list[tuple[str, list[str]]]: ...
 
-def simulated_systems() -> list[dict[str, Any]]: ...
+class _Parameter(TypedDict):
+    name: str
+    unit: str
+    default: Any
+    allowed: str
+    description: str
+    source: str
+    reference: str
+    compared_with_calibration: bool
+
+class _System(TypedDict):
+    name: str
+    summary: str
+    parameters: list[_Parameter]
+
+class _ScriptCommand(TypedDict):
+    heavy: bool
+
+class _ScriptInteraction(TypedDict):
+    command: str
+    types: str
+    think: float | _Distribution
+    wait_for: NotRequired[str]
+    wait: NotRequired[Literal[False]]
+    multics: NotRequired[dict[str, float | _Distribution]]
+    ctss: NotRequired[dict[str, float | _Distribution]]
+
+class _Script(TypedDict):
+    name: str
+    description: str
+    commands: dict[str, _ScriptCommand]
+    interaction: list[_ScriptInteraction]
+
+class _ScriptDemand(TypedDict):
+    system: Literal["multics", "ctss"]
+    name: str
+    unit: str
+    default: float | None
+    description: str
+
+def simulated_systems() -> list[_System]: ...
 def builtin_scripts() -> Sequence[tuple[str, str]]: ...
-def read_script(text: str, file: str, system: str | None = None) -> dict[str, Any]: ...
-def script_demands() -> list[dict[str, Any]]: ...
+def read_script(text: str, file: str, system: str | None = None) -> _Script: ...
+def script_demands() -> list[_ScriptDemand]: ...

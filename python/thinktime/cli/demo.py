@@ -7,13 +7,14 @@ import os
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from thinktime.errors import InputError
 
 if TYPE_CHECKING:
+    from thinktime._native import _InteractionDemand
     from thinktime.sources.terminals import Interruption, Terminals
 
 __all__ = ["command"]
@@ -116,14 +117,14 @@ class Scale:
     saturation: float
 
 
-def _scale(demand: dict[str, Any], cpus: int) -> Scale:
+def _scale(demand: _InteractionDemand, cpus: int) -> Scale:
     """Think time and numbers of users for the measured demand.
 
     The saturation point of a closed system with c servers is N* = c (R + Z) / D, with R the response time
     without queueing, Z the think time and D the service demand (Kleinrock 1968). Z is chosen so that N* is
     11 users per CPU, but at least 8 and at most 200: enough steps to see the bend, few enough processes.
     """
-    service_s: float = demand["service_s"]
+    service_s = demand["service_s"]
     wanted = min(max(11.0 * cpus, 8.0), 200.0)
     # Beyond 200 CPUs, saturation takes at least one user per CPU.
     think_s = max(wanted * service_s / cpus - service_s, 0.1 * service_s)

@@ -6,7 +6,7 @@ import json
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -14,7 +14,8 @@ from thinktime.errors import InputError
 from thinktime.quantity import parse_bytes, parse_seconds
 
 if TYPE_CHECKING:
-    from thinktime.sources.terminals import Plan
+    from thinktime._native import _Distribution, _Workload
+    from thinktime.sources.terminals import Plan, PlayResult
 
 Form = Literal["text", "json", "csv"]
 
@@ -115,7 +116,7 @@ def command(
     _print(played, output, form)
 
 
-def _workload(name: str, burst_ms: int | None, array: str) -> dict[str, Any]:
+def _workload(name: str, burst_ms: int | None, array: str) -> _Workload:
     from thinktime.sources.terminals import builtin_workload, compute_loop, read_workload
 
     is_file = name.endswith(".json") or "/" in name
@@ -129,7 +130,7 @@ def _workload(name: str, burst_ms: int | None, array: str) -> dict[str, Any]:
     return workload
 
 
-def _think(text: str) -> dict[str, Any]:
+def _think(text: str) -> _Distribution:
     from thinktime._native import parse_distribution
 
     try:
@@ -138,7 +139,7 @@ def _think(text: str) -> dict[str, Any]:
         raise InputError(f"--think {error}") from None
 
 
-def _play(plan: Plan, output: Path, force: bool, interval_s: float | None) -> dict[str, Any]:
+def _play(plan: Plan, output: Path, force: bool, interval_s: float | None) -> PlayResult:
     from thinktime.cli.progress import StageProgress
     from thinktime.sources.terminals import Interruption, Terminals, play_into
 
@@ -149,13 +150,15 @@ def _play(plan: Plan, output: Path, force: bool, interval_s: float | None) -> di
             return play_into(terminals, plan, prepared, output, force, interval_s, progress)
 
 
-def _print(played: dict[str, Any], output: Path, form: Form) -> None:
+def _print(played: PlayResult, output: Path, form: Form) -> None:
     if form == "json":
         typer.echo(json.dumps({"log": str(output)} | played, indent=2))
         return
     columns = tuple(played["steps"][0]) if played["steps"] else ("users", "n")
     if form == "csv":
-        rows = [",".join("" if row[c] is None else str(row[c]) for c in columns) for row in played["steps"]]
+        rows = [
+            ",".join("" if cell is None else str(cell) for cell in row.values()) for row in played["steps"]
+        ]
         typer.echo("\n".join([",".join(columns), *rows]))
         return
     typer.echo(

@@ -6,7 +6,7 @@ import contextlib
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -14,7 +14,7 @@ from thinktime.errors import InputError
 from thinktime.quantity import parse_bytes, parse_seconds
 
 if TYPE_CHECKING:
-    from thinktime._native import _Progress
+    from thinktime._native import _Progress, _RecordSummary
     from thinktime.log import Mode
 
 
@@ -119,7 +119,7 @@ def _show(progress: _Progress) -> None:
         print(line, end="", file=sys.stderr, flush=True)
 
 
-def _text(summary: dict[str, Any], output: Path) -> str:
+def _text(summary: _RecordSummary, output: Path) -> str:
     facts = summary["facts"]
     lines = [f"{summary['samples']} samples, {facts['recorded_s']:.1f} s recorded"]
     cost = facts["cost"]["cpu_per_sample"]

@@ -10,12 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from thinktime.errors import InputError, WorkError
 
 if TYPE_CHECKING:
-    from thinktime._native import _Progress, _RecordOptions
+    from thinktime._native import _Examination, _Progress, _RecordOptions, _RecordSummary, _Session
     from thinktime.log.log import LogWriter, Mode
 
 By = Literal["uid", "session", "cgroup", "none"]
@@ -67,7 +67,7 @@ class Examination:
 
     text: str
     """Summary as text."""
-    facts: dict[str, Any]
+    facts: _Examination
     """The same for programs: ``machine``, ``abilities``, ``costs``, ``processes``."""
 
 
@@ -76,7 +76,7 @@ def record(
     options: RecordOptions,
     mode: Mode = "create",
     on_progress: Callable[[_Progress], None] | None = None,
-) -> dict[str, Any]:
+) -> _RecordSummary:
     """Summary of a recording of this machine into `log`.
 
     The recording ends after the duration, or by SIGINT or SIGTERM; SIGHUP starts a new part.
@@ -114,10 +114,10 @@ def record(
         raise InputError(str(error)) from error
     except _native.NativeRecordError as error:
         raise WorkError(str(error)) from error
-    return dict(summary)
+    return summary
 
 
-def session(options: RecordOptions) -> dict[str, Any]:
+def session(options: RecordOptions) -> _Session:
     """Session with which to open a log that a `Recording` shares with other sources.
 
     Raises
@@ -159,14 +159,14 @@ class Recording:
             self._native = _native.NativeRecording(writer.native, options._given())
         except ValueError as error:
             raise InputError(str(error)) from error
-        self.summary: dict[str, Any] | None = None
+        self.summary: _RecordSummary | None = None
         """Summary as `record` returns it; None before `stop`."""
 
     def new_part(self) -> None:
         """End the open part of the log and start a new one."""
         self._native.new_part()
 
-    def stop(self) -> dict[str, Any]:
+    def stop(self) -> _RecordSummary:
         """Summary of the recording, which ends within a second; a second call returns the same.
 
         Raises
@@ -178,7 +178,7 @@ class Recording:
 
         if self.summary is None:
             try:
-                self.summary = dict(self._native.stop())
+                self.summary = self._native.stop()
             except (ValueError, _native.NativeRecordError) as error:
                 raise WorkError(str(error)) from error
         return self.summary

@@ -6,57 +6,46 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from thinktime.errors import InputError
+
+if TYPE_CHECKING:
+    from thinktime._native import _Distribution, _Script
 
 __all__ = ["Demand", "Interaction", "Script", "builtin", "demands", "read", "resolve"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Interaction:
-    """One input of a script and the work that it requests.
-
-    Attributes
-    ----------
-    command : str
-    types : str
-        The line typed.
-    wait_for : str or None
-        Text of the reply that the user waits for; None if the user continues at once.
-    heavy : bool
-        True if averages are also given without this command.
-    think : float or dict
-        Think time before the line is typed, s: the same each time, or a distribution.
-    demands : dict
-        By system and name: an amount, or a distribution of amounts.
-    """
+    """One input of a script and the work that it requests."""
 
     command: str
+    """Name of the command."""
     types: str
+    """Line typed."""
     wait_for: str | None
+    """Text of the reply that the user waits for; None if the user continues at once."""
     heavy: bool
-    think: Any
-    demands: dict[str, dict[str, Any]]
+    """True if averages are also given without this command."""
+    think: float | _Distribution
+    """Think time before the line is typed, s: constant, or a distribution."""
+    demands: dict[str, dict[str, float | _Distribution]]
+    """Amounts or distributions of amounts, by system and name."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
-    """Interactions that a user repeats.
-
-    Attributes
-    ----------
-    name, description : str
-    interactions : tuple of Interaction
-        Interactions in the order of execution.
-    table : dict
-        The whole script, as the parameter `script` of a simulated system takes it.
-    """
+    """Interactions that a user repeats."""
 
     name: str
+    """Name in results and logs."""
     description: str
+    """Description for readers; may be empty."""
     interactions: tuple[Interaction, ...]
-    table: dict[str, Any]
+    """Interactions in the order of execution."""
+    table: _Script
+    """Complete script, as the parameter `script` of a simulated system takes it."""
 
     @property
     def waiting(self) -> tuple[Interaction, ...]:
@@ -70,7 +59,7 @@ class Script:
         return tuple(sorted(set.intersection(*asked)))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Demand:
     """Demand that an interaction can have on a system."""
 
@@ -113,14 +102,19 @@ def read(script: str | os.PathLike[str], system: str | None = None) -> Script:
     """
     from thinktime._native import read_script
 
-    known = builtin()
+    scripts = builtin()
     name = os.fspath(script)
-    text = known[name] if name in known else _text(Path(script))
+    text = scripts[name] if name in scripts else _text(Path(script))
     try:
         table = read_script(text, name, system)
     except ValueError as error:
         raise InputError(str(error)) from None
-    return Script(table["name"], table["description"], tuple(_interactions(table)), table)
+    return Script(
+        name=table["name"],
+        description=table["description"],
+        interactions=tuple(_interactions(table)),
+        table=table,
+    )
 
 
 def resolve(given: Any, system: str) -> Any:
@@ -139,7 +133,7 @@ def resolve(given: Any, system: str) -> Any:
 def _text(path: Path) -> str:
     """Text of a script file."""
     try:
-        found = path.read_bytes()
+        content = path.read_bytes()
     except FileNotFoundError:
         raise InputError(
             f"{path}: is neither a built-in script ({', '.join(builtin())}) nor a file; "
@@ -148,22 +142,23 @@ def _text(path: Path) -> str:
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     try:
-        return found.decode()
+        return content.decode()
     except UnicodeDecodeError as error:
-        line = found.count(b"\n", 0, error.start) + 1
+        line = content.count(b"\n", 0, error.start) + 1
         raise InputError(
-            f"{path}, line {line}: the text: byte {found[error.start]:#04x} is not UTF-8; save it as UTF-8"
+            f"{path}, line {line}: the text: byte {content[error.start]:#04x} is not UTF-8; save it as UTF-8"
         ) from None
 
 
-def _interactions(table: dict[str, Any]) -> Iterator[Interaction]:
-    for found in table["interaction"]:
-        command = found["command"]
+def _interactions(table: _Script) -> Iterator[Interaction]:
+    for interaction in table["interaction"]:
+        command = interaction["command"]
+        demands = {"ctss": interaction.get("ctss"), "multics": interaction.get("multics")}
         yield Interaction(
-            command,
-            found["types"],
-            found.get("wait_for"),
-            table["commands"][command]["heavy"],
-            found["think"],
-            {name: value for name, value in found.items() if isinstance(value, dict) and name != "think"},
+            command=command,
+            types=interaction["types"],
+            wait_for=interaction.get("wait_for"),
+            heavy=table["commands"][command]["heavy"],
+            think=interaction["think"],
+            demands={system: amounts for system, amounts in demands.items() if amounts is not None},
         )

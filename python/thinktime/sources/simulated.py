@@ -77,7 +77,16 @@ def systems() -> tuple[System, ...]:
             name=described["name"],
             summary=described["summary"],
             parameters=tuple(
-                SystemParameter(**{**item, "source": Source(item["source"])})
+                SystemParameter(
+                    name=item["name"],
+                    unit=item["unit"],
+                    default=item["default"],
+                    allowed=item["allowed"],
+                    description=item["description"],
+                    source=Source(item["source"]),
+                    reference=item["reference"],
+                    compared_with_calibration=item["compared_with_calibration"],
+                )
                 for item in described["parameters"]
             ),
         )

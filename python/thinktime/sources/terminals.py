@@ -19,12 +19,28 @@ from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from thinktime import _native
 from thinktime.errors import InputError, WorkError
 from thinktime.log import LogError, LogWriter
 from thinktime.sources.linux import Recording, RecordOptions, session
+
+if TYPE_CHECKING:
+    from thinktime._native import (
+        _DirectCost,
+        _Distribution,
+        _InteractionDemand,
+        _Played,
+        _PlayOptions,
+        _PlayOutcome,
+        _PlayProgress,
+        _Prepared,
+        _RecordSummary,
+        _Schedule,
+        _StepSummary,
+        _Workload,
+    )
 
 Result = TypeVar("Result")
 
@@ -75,17 +91,17 @@ class Plan:
         Duration of the empty interactions played before, s; 0 omits the baseline.
     """
 
-    workload: dict[str, Any]
+    workload: _Workload
     users: str
     step_s: float
-    think: dict[str, Any] | str
+    think: _Distribution | str
     seed: int
     open_loop: bool = False
     ramp_s: float | None = None
     scratch: Path = field(default_factory=lambda: Path(tempfile.gettempdir()))
     baseline_s: float = 4.0
 
-    def schedule(self) -> dict[str, Any]:
+    def schedule(self) -> _Schedule:
         """Numbers of users over time: ``{"steps": [{"at_s", "users"}], "end_s"}``.
 
         Raises
@@ -95,13 +111,22 @@ class Plan:
         """
         return _checked(_native.schedule, self.users, self.step_s, self.ramp_s)
 
-    def options(self) -> dict[str, Any]:
+    def options(self) -> _PlayOptions:
         """All fields as the native player takes them."""
-        names = ("workload", "users", "step_s", "think", "seed", "open_loop", "ramp_s", "baseline_s")
-        return {name: getattr(self, name) for name in names} | {"scratch": str(self.scratch)}
+        return {
+            "workload": self.workload,
+            "users": self.users,
+            "step_s": self.step_s,
+            "think": self.think,
+            "seed": self.seed,
+            "open_loop": self.open_loop,
+            "ramp_s": self.ramp_s,
+            "baseline_s": self.baseline_s,
+            "scratch": str(self.scratch),
+        }
 
 
-def builtin_workload(name: str) -> dict[str, Any]:
+def builtin_workload(name: str) -> _Workload:
     """Built-in workload of a name: ``prototype``, ``mixed`` or ``empty``.
 
     Raises
@@ -112,7 +137,7 @@ def builtin_workload(name: str) -> dict[str, Any]:
     return _checked(_native.workload, name)
 
 
-def compute_loop(burst_ms: int) -> dict[str, Any]:
+def compute_loop(burst_ms: int) -> _Distribution:
     """Distribution of the iterations of the compute loop for a mean CPU burst (Brachman 1983, Table III).
 
     Raises
@@ -123,7 +148,7 @@ def compute_loop(burst_ms: int) -> dict[str, Any]:
     return _checked(_native.compute_loop, burst_ms)
 
 
-def read_workload(path: Path) -> dict[str, Any]:
+def read_workload(path: Path) -> _Workload:
     """Workload in a JSON file, checked, with its defaults filled in.
 
     Raises
@@ -178,7 +203,7 @@ class Terminals:
     ) -> None:
         self._nursery.close()
 
-    def prepare(self, plan: Plan, on_progress: OnProgress) -> dict[str, Any]:
+    def prepare(self, plan: Plan, on_progress: OnProgress) -> _Prepared:
         """Calibrate the compute loop and measure the baseline: interactions that request nothing.
 
         Returns
@@ -196,7 +221,7 @@ class Terminals:
         """
         return _checked(self._nursery.prepare, plan.options(), _typed(on_progress))
 
-    def rehearse(self, plan: Plan, prepared: dict[str, Any], on_progress: OnProgress) -> dict[str, Any]:
+    def rehearse(self, plan: Plan, prepared: _Prepared, on_progress: OnProgress) -> _InteractionDemand:
         """Play `plan` without a log, to estimate the demand of an interaction on this machine.
 
         Returns
@@ -213,9 +238,7 @@ class Terminals:
         """
         return _checked(self._nursery.rehearse, plan.options(), prepared, _typed(on_progress))
 
-    def play(
-        self, plan: Plan, prepared: dict[str, Any], writer: LogWriter, on_progress: OnProgress
-    ) -> dict[str, Any]:
+    def play(self, plan: Plan, prepared: _Prepared, writer: LogWriter, on_progress: OnProgress) -> _Played:
         """Play `plan` into the log of `writer`: a row of ``interactions`` for each input.
 
         Returns
@@ -232,7 +255,7 @@ class Terminals:
         arguments = (plan.options(), prepared, writer.native, _typed(on_progress))
         return _checked(self._nursery.play, *arguments)
 
-    def measure_direct(self, array_bytes: int, on_progress: OnProgress) -> list[dict[str, Any]]:
+    def measure_direct(self, array_bytes: int, on_progress: OnProgress) -> list[_DirectCost]:
         """Measure the cost of one fork, minor page fault and context switch here, with an exact CPU clock.
 
         Returns
@@ -245,7 +268,7 @@ class Terminals:
         return _checked(self._nursery.measure_direct, array_bytes, _typed(on_progress))
 
 
-def _typed(on_progress: OnProgress) -> Callable[[dict[str, Any]], bool]:
+def _typed(on_progress: OnProgress) -> Callable[[_PlayProgress], bool]:
     return lambda progress: on_progress(Progress(**progress))
 
 
@@ -276,16 +299,29 @@ class Interruption:
         signal.signal(number, signal.SIG_DFL)
 
 
+class PlayResult(TypedDict):
+    """Result of a play, as `thinktime play --format json` prints it."""
+
+    outcome: _PlayOutcome
+    """Counts, the driver's own CPU time, and whether the play was stopped."""
+    steps: list[_StepSummary]
+    """Response and service times by the number of users."""
+    open_loop: bool
+    """True for an open-loop play."""
+    recording: _RecordSummary | None
+    """Summary of the recorder; None if nothing was recorded."""
+
+
 def play_into(
     terminals: Terminals,
     plan: Plan,
-    prepared: dict[str, Any],
+    prepared: _Prepared,
     path: Path,
     force: bool,
     interval_s: float | None,
     on_progress: OnProgress,
     facts: dict[str, Any] | None = None,
-) -> dict[str, Any]:
+) -> PlayResult:
     """Play `plan` into a new log at `path`, recording this machine at `interval_s` unless that is None.
 
     The recording identifies users by session, so that each terminal is a user of the table ``users``. The
@@ -295,12 +331,6 @@ def play_into(
     ----------
     facts : dict, optional
         More facts of the session, such as ``direct_costs``.
-
-    Returns
-    -------
-    dict
-        As `Terminals.play`, with ``open_loop`` (whether the play was) and ``recording`` (the recorder's
-        summary, or None).
 
     Raises
     ------
@@ -317,13 +347,18 @@ def play_into(
         with recording:
             played = terminals.play(plan, prepared, writer, on_progress)
     summary = recording.summary if isinstance(recording, Recording) else None
-    return played | {"open_loop": plan.open_loop, "recording": summary}
+    return {
+        "outcome": played["outcome"],
+        "steps": played["steps"],
+        "open_loop": plan.open_loop,
+        "recording": summary,
+    }
 
 
 def _open(path: Path, force: bool, options: RecordOptions, plan: Plan, recorded: bool) -> LogWriter:
     facts = session(options)
     played = asdict(plan) | {"scratch": str(plan.scratch)}
-    del played["workload"]  # It stands in the manifest under `terminals`, with what came of it.
+    del played["workload"]  # The manifest has it under `terminals`, next to the outcome.
     try:
         return LogWriter.open(
             path,
