@@ -118,8 +118,8 @@ def test_the_family_is_recognised(family, kind):
         assert len(fits.chosen["means"]) == 2
 
 
-def test_the_bootstrap_rejects_the_right_family_at_its_false_alarm_rate_and_the_wrong_one_always():
-    """19 replications: p <= 0.05 has probability 1/20 under the hypothesis."""
+def test_the_bootstrap_rejects_the_right_family_at_its_false_alarm_rate_and_the_wrong_one_mostly():
+    """19 replications: p <= 0.05 has probability 1/20 under the hypothesis, and 2/3 or more against it."""
     random = np.random.default_rng(7)
     right = wrong = 0
     for run in range(120):
@@ -127,7 +127,7 @@ def test_the_bootstrap_rejects_the_right_family_at_its_false_alarm_rate_and_the_
         right += _p(sample, families.weibull, run) <= 0.05
         wrong += _p(sample, families.exponential, run) <= 0.05
     assert stats.binom.ppf(FALSE_ALARM, 120, 0.05) <= right <= stats.binom.ppf(1 - FALSE_ALARM, 120, 0.05)
-    assert wrong > 80
+    assert wrong / 120 > 2 / 3
 
 
 def _p(sample, fitter, seed):
