@@ -20,6 +20,7 @@ TABLE = 385
 TAIL = 1e-4
 """Probability of longer runs that is neglected."""
 HALVINGS = 20
+"""Of the search for the longest stay: the end of a table, of which six digits are enough."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,9 +20,11 @@ Array = NDArray[np.float64]
 Spec = dict[str, Any]
 
 EM_STEPS = 3000
+"""Largest number of steps of the EM algorithm."""
 EM_STEPS_WARM = 200
 """Steps from a start near the maximum, as in a bootstrap."""
 EM_TOLERANCE = 1e-10
+"""Growth of the mean log-likelihood in a step below which the iteration ends."""
 CELLS = 400
 """Cells into which a large sample is divided for the EM algorithm, each represented by its mean."""
 
