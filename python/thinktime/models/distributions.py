@@ -308,18 +308,12 @@ Weighted = list[tuple[float, Part]]
 
 @dataclass(frozen=True)
 class Distribution:
-    """Mixture of simple distributions on the non-negative numbers.
-
-    Parameters
-    ----------
-    weights : tuple of float
-        Probability of each part; their sum is 1.
-    parts : tuple of Part
-        The simple distributions.
-    """
+    """Mixture of simple distributions on the non-negative numbers."""
 
     weights: tuple[float, ...]
+    """Probability of each part; their sum is 1."""
     parts: tuple[Part, ...]
+    """The simple distributions."""
 
     def moment(self, k: int) -> float:
         """Moment E[X^k] [s^k]."""

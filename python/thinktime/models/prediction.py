@@ -16,45 +16,30 @@ from thinktime.stats.estimate import Estimate
 
 @dataclass(frozen=True, slots=True)
 class Assumption:
-    """Assumption of a model.
-
-    Parameters
-    ----------
-    text : str
-        The assumption, as a statement.
-    met : bool or None
-        True if the inputs meet it; None if they do not decide it.
-    observed : str
-        Values of the inputs that decide it, where there are any: ``A 95 %, B 64 %``.
-    """
+    """Assumption of a model."""
 
     text: str
+    """The assumption, as a statement."""
     met: bool | None = None
+    """True if the inputs meet it; None if they do not decide it."""
     observed: str = ""
+    """Values of the inputs that decide it, where there are any: ``A 95 %, B 64 %``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Quantity:
-    """Predicted number, or one per class, station or population.
-
-    Parameters
-    ----------
-    name : str
-        Name, with its unit at the end where it has one: ``response_s``.
-    value : float or array
-        In `unit`; an array is read-only.
-    unit : str
-        SI unit or noun; empty for a pure number.
-    low, high : float or None
-        Ends of its interval where inputs have intervals; the error of the model is not included.
-    """
+    """Predicted number, or one per class, station or population."""
 
     name: str
+    """Name, with its unit at the end where it has one: ``response_s``."""
     value: float | NDArray[np.float64]
+    """In `unit`; an array is read-only."""
     unit: str
+    """SI unit or noun; empty for a pure number."""
     _: KW_ONLY
     low: float | None = None
     high: float | None = None
+    """Ends of its interval where inputs have intervals; the error of the model is not included."""
 
     def __post_init__(self) -> None:
         if isinstance(self.value, np.ndarray):
@@ -63,24 +48,16 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Prediction:
-    """Prediction of a model, with its method, source and assumptions.
-
-    Parameters
-    ----------
-    method : str
-        Name of the model.
-    source : str
-        Publication of its formula.
-    quantities : tuple of Quantity
-        Predicted numbers; ``prediction["response_s"]`` is the value of one.
-    assumptions : tuple of Assumption
-        Conditions under which they hold.
-    """
+    """Prediction of a model, with its method, source and assumptions."""
 
     method: str
+    """Name of the model."""
     source: str
+    """Publication of its formula."""
     quantities: tuple[Quantity, ...]
+    """Predicted numbers; ``prediction["response_s"]`` is the value of one."""
     assumptions: tuple[Assumption, ...] = ()
+    """Conditions under which they hold."""
 
     def __getitem__(self, name: str) -> Any:
         """Value of the quantity `name`."""

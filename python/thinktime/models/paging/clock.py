@@ -40,24 +40,16 @@ class Pace:
 
 @dataclass(slots=True, kw_only=True)
 class Course:
-    """Sums over the stays of an interaction.
-
-    Parameters
-    ----------
-    misses : float
-    real_s : float
-        Time as an eligible process.
-    held_s : float
-        Integral of the places held over that time.
-    ends : array
-        For ends of interactions and for stays that are cut: number, places held, places used, and places
-        held times the revolutions until the hand first passes.
-    """
+    """Sums over the stays of an interaction."""
 
     misses: float
     real_s: float
+    """Time as an eligible process."""
     held_s: float
+    """Integral of the places held over that time."""
     ends: Array
+    """For ends of interactions and for stays that are cut: number, places held, places used, and places held
+    times the revolutions until the hand first passes."""
 
 
 def march(lifetime: Lifetime, stays: Stays, revolution_s: float, pace: Pace, begin: Array) -> Course:

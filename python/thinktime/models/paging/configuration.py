@@ -22,64 +22,6 @@ LOCK_SHARES = ("segment_lock_share", "traffic_lock_share")
 class Paging:
     """Machine with demand paging, and its load. Times in seconds, core in Kwords; a page has one Kword.
 
-    Parameters
-    ----------
-    users : int
-        Users logged in.
-    think_s : float
-        Mean think time.
-    waited : float
-        Fraction of the interactions whose user waits for the end; after the others the next think time
-        begins at once.
-    programs : tuple of Program
-        Demands of the interactions; shares add up to 1.
-    core, wired : float
-        Core, and the part of it that the resident supervisor occupies.
-    headway_s, exponent : float
-        Lifetime function: useful time between page faults with 32 pages, and its power of growth.
-    segment_headway_s : float
-        Useful time between segment faults with 8 active segments.
-    active_segments : float
-        Entries of the table of active segments.
-    gate_headway_s : float
-        Useful time between gate faults.
-    kept : float
-        Fraction of the pages of a process to which its next interaction refers too.
-    modified : float
-        Fraction of the pages removed that are written to the drum.
-    max_eligible : float
-        Largest number of eligible processes; a fraction is the probability of one more.
-    quantum_s : float
-        Processor time until a process ceases to be eligible for the first time; it doubles each time.
-    levels : int
-        Number of different quanta.
-    paths_s : tuple of float
-        Mean lengths of the paths of a page fault, getwork, a drum interrupt, another interrupt, a segment
-        fault, a gate fault, without interference.
-    examine_s : float
-        Part of the path of a page fault for each frame that the hand of the clock examines.
-    path_variation : float
-        Coefficient of variation of a path.
-    cpus : int
-        1 or 2.
-    interference, spin_interference : float
-        Slowing of two active processors that always work in one box of core, and the further slowing of one
-        while the other spins.
-    locks : str
-        ``"none"``, ``"global"`` or ``"by_data_base"``.
-    segment_lock_share, traffic_lock_share : float
-        Parts of a segment fault's path under the lock of page control, and of getwork's under that of the
-        traffic controller.
-    hold_through_getwork : bool
-        True if the lock of page control is held from a page fault until another process is chosen.
-    preempt : bool
-        True if a process that can run again preempts one of lower priority.
-    drum_rotation_s, drum_sectors, drum_in_order : float, int, bool
-        Revolution of the drum, its number of pages, and whether it serves in order of arrival.
-    disk_share, disk_arms, disk_access_s, disk_variation : float, int, float, float
-        Fraction of the pages read that come from a disk, disk arms, the mean time of an access, and its
-        coefficient of variation.
-
     Raises
     ------
     InputError
@@ -89,39 +31,75 @@ class Paging:
     """
 
     users: int
+    """Users logged in."""
     think_s: float
+    """Mean think time."""
     programs: tuple[Program, ...]
+    """Demands of the interactions; shares add up to 1."""
     core: float
+    """Size of core [Kwords]."""
     wired: float
+    """Part of the core that the resident supervisor occupies [Kwords]."""
     headway_s: float
+    """Lifetime function: useful time between page faults with 32 pages."""
     max_eligible: float
+    """Largest number of eligible processes; a fraction is the probability of one more."""
     paths_s: tuple[float, ...]
+    """Mean lengths of the paths of a page fault, getwork, a drum interrupt, another interrupt, a segment
+    fault, a gate fault, without interference."""
     waited: float = 1.0
+    """Fraction of the interactions whose user waits for the end; after the others the next think time begins
+    at once."""
     exponent: float = 2.0
+    """Power with which the useful time between page faults grows with the pages held."""
     segment_headway_s: float = math.inf
+    """Useful time between segment faults with 8 active segments."""
     active_segments: float = 1000.0
+    """Entries of the table of active segments."""
     gate_headway_s: float = math.inf
+    """Useful time between gate faults."""
     kept: float = 1.0
+    """Fraction of the pages of a process to which its next interaction refers too."""
     modified: float = 0.0
+    """Fraction of the pages removed that are written to the drum."""
     quantum_s: float = math.inf
+    """Processor time until a process ceases to be eligible for the first time; it doubles each time."""
     levels: int = 1
+    """Number of different quanta."""
     examine_s: float = 0.0
+    """Part of the path of a page fault for each frame that the hand of the clock examines."""
     path_variation: float = 1.0
+    """Coefficient of variation of a path."""
     cpus: int = 1
+    """Number of processors: 1 or 2."""
     interference: float = 0.0
+    """Slowing of two active processors that always work in one box of core."""
     spin_interference: float = 0.0
+    """Further slowing of one while the other spins."""
     locks: str = "by_data_base"
+    """Locks on the tables of the supervisor: ``"none"``, ``"global"`` or ``"by_data_base"``."""
     segment_lock_share: float = 1.0
+    """Part of a segment fault's path under the lock of page control."""
     traffic_lock_share: float = 0.0
+    """Part of getwork's path under the lock of the traffic controller."""
     hold_through_getwork: bool = False
+    """True if the lock of page control is held from a page fault until another process is chosen."""
     preempt: bool = True
+    """True if a process that can run again preempts one of lower priority."""
     drum_rotation_s: float = 0.0333
+    """Time of a revolution of the drum."""
     drum_sectors: int = 16
+    """Number of pages of a revolution."""
     drum_in_order: bool = False
+    """True if the drum serves in order of arrival."""
     disk_share: float = 0.0
+    """Fraction of the pages read that come from a disk."""
     disk_arms: int = 4
+    """Number of disk arms."""
     disk_access_s: float = 0.1
+    """Mean time of an access to a disk."""
     disk_variation: float = 1.0
+    """Coefficient of variation of these times."""
 
     def __post_init__(self) -> None:
         """Check every field."""

@@ -30,32 +30,22 @@ BEFORE_PAGE, AFTER_PAGE = 0.7, 0.3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Locking:
-    """Parameters of interference and locks.
-
-    Parameters
-    ----------
-    interference : float
-        Relative slowing of two active processors, over all boxes of core.
-    spin_interference : float
-        Further relative slowing of one while the other spins.
-    locks : str
-        One of `LOCKS`.
-    segment_share, traffic_share : float
-        Fractions of the path of a segment fault under the lock of page control, and of getwork under that
-        of the traffic controller.
-    through_getwork : bool
-        True if the lock of page control is held from a page fault until another process is chosen.
-    path_variation : float
-        Coefficient of variation of a path.
-    """
+    """Parameters of interference and locks."""
 
     interference: float = 0.0
+    """Relative slowing of two active processors, over all boxes of core."""
     spin_interference: float = 0.0
+    """Further relative slowing of one while the other spins."""
     locks: str = "none"
+    """One of `LOCKS`."""
     segment_share: float = 1.0
     traffic_share: float = 0.0
+    """Fractions of the path of a segment fault under the lock of page control, and of getwork under that of
+    the traffic controller."""
     through_getwork: bool = False
+    """True if the lock of page control is held from a page fault until another process is chosen."""
     path_variation: float = 1.0
+    """Coefficient of variation of a path."""
 
     def sections(self) -> list[list[_Section]]:
         """Sections of paths by lock."""
@@ -90,27 +80,18 @@ class _Section:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Together:
-    """Work of an interaction while both processors are active.
-
-    Parameters
-    ----------
-    work_s : float
-        Length of useful time and paths on one processor.
-    rate : float
-        Seconds of work per second of both processors.
-    slowed : float
-        Factor by which work outside locks is slowed.
-    paths_s : array
-        Time in the paths of `KINDS`, spinning included.
-    spun_s : float
-        Part of it that is spent spinning.
-    """
+    """Work of an interaction while both processors are active."""
 
     work_s: float
+    """Length of useful time and paths on one processor."""
     rate: float
+    """Seconds of work per second of both processors."""
     slowed: float
+    """Factor by which work outside locks is slowed."""
     paths_s: Array
+    """Time in the paths of `KINDS`, spinning included."""
     spun_s: float
+    """Part of it that is spent spinning."""
 
 
 def together(useful_s: float, counts: Array, lengths_s: Array, locking: Locking) -> Together:

@@ -23,42 +23,28 @@ CLOSE = 1e-5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hardware:
-    """Processors, drum and disks; times in seconds.
-
-    Parameters
-    ----------
-    cpus : int
-        1 or 2.
-    locking : Locking
-        Interference and locks of two processors.
-    drum_rotation_s : float
-        Time of a revolution of the drum.
-    drum_sectors : int
-        Number of its pages.
-    drum_in_order : bool
-        True if the drum serves in order of arrival, and not the page that passes next.
-    disk_share : float
-        Fraction of the pages read that are on disk.
-    disk_arms : int
-        Number of arms, each with its own queue.
-    disk_access_s : float
-        Mean time of an access.
-    disk_variation : float
-        Coefficient of variation of these times.
-    preempt : bool
-        True if a process that can run again preempts one of lower priority.
-    """
+    """Processors, drum and disks; times in seconds."""
 
     cpus: int
+    """Number of processors: 1 or 2."""
     locking: Locking
+    """Interference and locks of two processors."""
     drum_rotation_s: float
+    """Time of a revolution of the drum."""
     drum_sectors: int
+    """Number of its pages."""
     drum_in_order: bool
+    """True if the drum serves in order of arrival, and not the page that passes next."""
     disk_share: float
+    """Fraction of the pages read that are on disk."""
     disk_arms: int
+    """Number of arms, each with its own queue."""
     disk_access_s: float
+    """Mean time of an access."""
     disk_variation: float
+    """Coefficient of variation of these times."""
     preempt: bool
+    """True if a process that can run again preempts one of lower priority."""
 
     def drum_per_s(self, present: Array) -> Array:
         """Pages per second with `present` requests: of j at random places, one passes after T / (j + 1)."""
@@ -69,71 +55,47 @@ class Hardware:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demand:
-    """Demands of an interaction.
-
-    Parameters
-    ----------
-    useful_s : float
-        Useful time [s].
-    page_faults, segment_faults, gate_faults : float
-    writes : float
-        Pages written to the drum, for which nobody waits.
-    interrupts : float
-        Interrupts other than those of drum and disk.
-    stays : float
-        Number of times that it becomes eligible.
-    first_faults : float
-        Fraction of the page faults in first stays, which have priority over all others.
-    paths_s : tuple of float
-        Mean lengths of the paths of `KINDS`, without interference [s].
-    """
+    """Demands of an interaction."""
 
     useful_s: float
+    """Useful time [s]."""
     page_faults: float
     segment_faults: float
     gate_faults: float
     writes: float
+    """Pages written to the drum, for which nobody waits."""
     interrupts: float
+    """Interrupts other than those of drum and disk."""
     stays: float
+    """Number of times that it becomes eligible."""
     first_faults: float
+    """Fraction of the page faults in first stays, which have priority over all others."""
     paths_s: tuple[float, ...]
+    """Mean lengths of the paths of `KINDS`, without interference [s]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Level:
-    """Result for a number of eligible processes.
-
-    Parameters
-    ----------
-    processes : int
-    throughput_per_s : float
-        Rate of completed interactions.
-    useful : float
-        Fraction of the processors' time in user programs.
-    idle : float
-        Fraction of idle time.
-    events_per_s : array
-        Rates of events of `KINDS`, of all processors.
-    overhead : array
-        Fractions of the processors' time in their paths.
-    lock_wait : float
-        Fraction of the time that is spent spinning.
-    pages_wanted : float
-        Number of processes that wait for a page.
-    drum_utilisation, disk_utilisation : float
-        Fraction of busy time of the drum, its latency included, and of an arm.
-    """
+    """Result for a number of eligible processes."""
 
     processes: int
     throughput_per_s: float
+    """Rate of completed interactions."""
     useful: float
+    """Fraction of the processors' time in user programs."""
     idle: float
+    """Fraction of idle time."""
     events_per_s: Array
+    """Rates of events of `KINDS`, of all processors."""
     overhead: Array
+    """Fractions of the processors' time in their paths."""
     lock_wait: float
+    """Fraction of the time that is spent spinning."""
     pages_wanted: float
+    """Number of processes that wait for a page."""
     drum_utilisation: float
     disk_utilisation: float
+    """Fraction of busy time of the drum, its latency included, and of an arm."""
 
     @property
     def page_wait_s(self) -> float:

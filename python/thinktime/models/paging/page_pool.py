@@ -43,53 +43,35 @@ LONG_S = 1e5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
-    """Use of a pool by first stays, which have priority, and by later ones.
-
-    Parameters
-    ----------
-    stays : tuple of Stays
-        First stays, and later ones where there are any.
-    paces : tuple of Pace
-        Pace of each.
-    eligible : float
-        Mean number of eligible processes.
-    away_s : tuple of float
-        Time for which a process is not eligible, before an interaction and before a later stay; infinite
-        where it loses all places meanwhile.
-    kept : float
-        Fraction of the places of a process that its next interaction uses too.
-    """
+    """Use of a pool by first stays, which have priority, and by later ones."""
 
     stays: tuple[Stays, ...]
+    """First stays, and later ones where there are any."""
     paces: tuple[Pace, ...]
+    """Pace of each."""
     eligible: float
+    """Mean number of eligible processes."""
     away_s: tuple[float, float]
+    """Time for which a process is not eligible, before an interaction and before a later stay; infinite
+    where it loses all places meanwhile."""
     kept: float
+    """Fraction of the places of a process that its next interaction uses too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loads:
-    """Load of a pool per interaction.
-
-    Parameters
-    ----------
-    misses : tuple of float
-        Places requested, in first stays and in later ones.
-    examined : float
-        Places that the hand examined.
-    held : float
-        Places that an eligible process holds, on average.
-    revolution_s : float
-        Time of a revolution of the hand; infinite where all fit.
-    begin : array
-        Places held and used at the beginning of an interaction, and of a later stay.
-    """
+    """Load of a pool per interaction."""
 
     misses: tuple[float, ...]
+    """Places requested, in first stays and in later ones."""
     examined: float
+    """Places that the hand examined."""
     held: float
+    """Places that an eligible process holds, on average."""
     revolution_s: float
+    """Time of a revolution of the hand; infinite where all fit."""
     begin: Array
+    """Places held and used at the beginning of an interaction, and of a later stay."""
 
     @property
     def full(self) -> bool:

@@ -45,19 +45,6 @@ class Lifetime:
 class Program:
     """Demands of a class of interactions.
 
-    Parameters
-    ----------
-    share : float
-        Fraction of all interactions.
-    useful : Distribution
-        Useful time [s].
-    pages, segments : float
-        Total number of pages and segments that one refers to.
-    lines : float
-        Lines of its reply.
-    factor : float
-        Factor of the useful time.
-
     Raises
     ------
     InputError
@@ -67,11 +54,16 @@ class Program:
     """
 
     share: float
+    """Fraction of all interactions."""
     useful: Distribution
+    """Useful time [s]."""
     pages: float
     segments: float
+    """Total number of pages and segments that one refers to."""
     lines: float
+    """Lines of its reply."""
     factor: float = 1.0
+    """Factor of the useful time."""
 
     def __post_init__(self) -> None:
         """Check every field."""
@@ -92,27 +84,18 @@ class Program:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Stays:
-    """Lengths of the stays of processes as eligible: of all first stays, or of all later ones.
-
-    Parameters
-    ----------
-    limits : array
-        Total number of places referred to, one column each.
-    longest_s : float
-        Useful time that no stay exceeds [s].
-    running : array
-        Longer stays per interaction, by column and by useful time (`TABLE`).
-    cut : array
-        Those of them that end with the quantum.
-    rest : array
-        Later useful time of an interaction, by the same.
-    """
+    """Lengths of the stays of processes as eligible: of all first stays, or of all later ones."""
 
     limits: Array
+    """Total number of places referred to, one column each."""
     longest_s: float
+    """Useful time that no stay exceeds [s]."""
     running: Array
+    """Longer stays per interaction, by column and by useful time (`TABLE`)."""
     cut: Array
+    """Those of them that end with the quantum."""
     rest: Array
+    """Later useful time of an interaction, by the same."""
 
     @property
     def number(self) -> float:

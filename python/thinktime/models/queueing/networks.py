@@ -31,23 +31,6 @@ PLAIN = (ROUTING, Assumption("stations share their server, or serve in order of 
 class Station:
     """Station of a closed network.
 
-    Parameters
-    ----------
-    name : str
-        Name, for messages.
-    demand_s : float or tuple of float
-        Service time of an interaction at the station, over all its visits [s]; with several classes, one
-        value per class.
-    servers : float
-        Number of servers; ``math.inf`` for a delay, at which nobody waits.
-    rates : tuple of float, optional
-        Instead of `servers`: seconds of work done per second with 1, 2, ... interactions at the station;
-        the last value holds for more.
-    discipline : str
-        ``"ps"`` or ``"fcfs"``.
-    variation : float, optional
-        Coefficient of variation of the service times, if known.
-
     Raises
     ------
     InputError
@@ -57,12 +40,20 @@ class Station:
     """
 
     name: str
+    """Name, for messages."""
     demand_s: float | tuple[float, ...]
+    """Service time of an interaction at the station, over all its visits [s]; with several classes, one
+    value per class."""
     _: KW_ONLY
     servers: float = 1
+    """Number of servers; ``math.inf`` for a delay, at which nobody waits."""
     rates: tuple[float, ...] | None = None
+    """Instead of `servers`: seconds of work done per second with 1, 2, ... interactions at the station; the
+    last value holds for more."""
     discipline: str = "ps"
+    """``"ps"`` or ``"fcfs"``."""
     variation: float | None = None
+    """Coefficient of variation of the service times, if known."""
 
     def __post_init__(self) -> None:
         """Check every field; lists of demands and rates become tuples."""

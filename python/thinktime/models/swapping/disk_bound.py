@@ -249,22 +249,15 @@ def _operational(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """Run predicted from each of the others.
-
-    Parameters
-    ----------
-    run : Configuration
-        The run, with its measured elapsed time.
-    predictions_s : tuple of float
-        Its elapsed time from each other run, in their order.
-    mean_s, standard_deviation_s : float
-        Mean and standard deviation of the predictions; nan for the deviation of a single one.
-    """
+    """Run predicted from each of the others."""
 
     run: Configuration
+    """The run, with its measured elapsed time."""
     predictions_s: tuple[float, ...]
+    """Its elapsed time from each other run, in their order."""
     mean_s: float
     standard_deviation_s: float
+    """Mean and standard deviation of the predictions; nan for the deviation of a single one."""
 
     @property
     def measured_s(self) -> float:

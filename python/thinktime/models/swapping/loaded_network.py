@@ -25,41 +25,28 @@ STEPS = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demands:
-    """Demands of an interaction, and service times of the devices.
-
-    Parameters
-    ----------
-    blocks : float
-        File transfers that the process waits for.
-    behind : float
-        File transfers that nobody waits for.
-    block_time_s : float
-        Access and transfer of a block.
-    swap_time_s : float
-        Access and transfer of a process, one way.
-    gap_s : float
-        Time from the end of a request to the start of the next one that waits.
-    compute_s : float
-        CPU time of the program.
-    system_s : float
-        CPU time of the system, which has priority over that of programs.
-    residual_s : float or None
-        Mean residual of a compute burst at a random time. A process that returns from the disk or from its
-        pause waits for this time for every process that computes, or until the next returns. None:
-        processes share the CPU, program and system alike, and none waits.
-    own_controller : bool
-        True if swaps have their own controller.
-    """
+    """Demands of an interaction, and service times of the devices."""
 
     blocks: float
+    """File transfers that the process waits for."""
     behind: float
+    """File transfers that nobody waits for."""
     block_time_s: float
+    """Access and transfer of a block."""
     swap_time_s: float
+    """Access and transfer of a process, one way."""
     gap_s: float
+    """Time from the end of a request to the start of the next one that waits."""
     compute_s: float
+    """CPU time of the program."""
     system_s: float
+    """CPU time of the system, which has priority over that of programs."""
     residual_s: float | None
+    """Mean residual of a compute burst at a random time. A process that returns from the disk or from its
+    pause waits for this time for every process that computes, or until the next returns. None: processes
+    share the CPU, program and system alike, and none waits."""
     own_controller: bool
+    """True if swaps have their own controller."""
 
     @property
     def transfers(self) -> float:
@@ -89,24 +76,16 @@ class Demands:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rates:
-    """Rates by number of loaded processes that do not pause (first index), without and with a swap.
-
-    Parameters
-    ----------
-    interactions_per_s : array
-        Rate of completed interactions.
-    swaps_per_s : array
-        Rate of completed swaps; 0 without one.
-    utilisation : array
-        Fraction of busy time of the controller that serves the files.
-    queue : array
-        Mean number of requests there, in service or waiting.
-    """
+    """Rates by number of loaded processes that do not pause (first index), without and with a swap."""
 
     interactions_per_s: Array
+    """Rate of completed interactions."""
     swaps_per_s: Array
+    """Rate of completed swaps; 0 without one."""
     utilisation: Array
+    """Fraction of busy time of the controller that serves the files."""
     queue: Array
+    """Mean number of requests there, in service or waiting."""
 
 
 def rates(demands: Demands, active: int) -> Rates:

@@ -173,24 +173,16 @@ def loaded_processes(memory: int, size: float | Sequence[float], processes: int 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drive:
-    """Disk drive by its data sheet, from which Tblock and Tswap are calculated.
-
-    Parameters
-    ----------
-    access_s : float
-        Mean seek and latency.
-    transfer_s_per_byte : float
-        Mean time to transfer a byte.
-    track_to_track_s : float
-        Seek from one cylinder to the next.
-    cylinder_blocks : int
-        Blocks of 512 bytes that are read without a seek.
-    """
+    """Disk drive by its data sheet, from which Tblock and Tswap are calculated."""
 
     access_s: float
+    """Mean seek and latency."""
     transfer_s_per_byte: float
+    """Mean time to transfer a byte."""
     track_to_track_s: float
+    """Seek from one cylinder to the next."""
     cylinder_blocks: int
+    """Blocks of 512 bytes that are read without a seek."""
 
     def __post_init__(self) -> None:
         """Check every field."""

@@ -41,25 +41,17 @@ class Swap(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """Rules of swapping.
-
-    Parameters
-    ----------
-    processes : int
-        Number of all processes.
-    fit : int
-        Number that fits into memory.
-    think_s : float
-        Mean pause; 0 if processes never pause.
-    minimum_time_in_s, minimum_time_out_s : float
-        A ready process is swapped out only after this time in memory, for one that is outside this long.
-    """
+    """Rules of swapping."""
 
     processes: int
+    """Number of all processes."""
     fit: int
+    """Number that fits into memory."""
     think_s: float
+    """Mean pause; 0 if processes never pause."""
     minimum_time_in_s: float
     minimum_time_out_s: float
+    """A ready process is swapped out only after this time in memory, for one that is outside this long."""
 
     @property
     def states(self) -> int:
@@ -84,29 +76,22 @@ class Rules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shares:
-    """Means over time.
-
-    Parameters
-    ----------
-    interactions_per_s, swaps_per_s, forced_per_s : float
-        Rates of completed interactions; of swaps in and out; of ready processes swapped out.
-    active, pausing, pausing_out, ready_out : float
-        Numbers of processes that are loaded and do not pause; pause in memory; pause outside; are ready
-        outside.
-    swapping, utilisation, queue : float
-        Fraction of the time with a swap; utilisation of the files' controller; requests there.
-    """
+    """Means over time."""
 
     interactions_per_s: float
     swaps_per_s: float
     forced_per_s: float
+    """Rates of completed interactions; of swaps in and out; of ready processes swapped out."""
     active: float
     pausing: float
     pausing_out: float
     ready_out: float
+    """Numbers of processes that are loaded and do not pause; pause in memory; pause outside; are ready
+    outside."""
     swapping: float
     utilisation: float
     queue: float
+    """Fraction of the time with a swap; utilisation of the files' controller; requests there."""
 
 
 _State = tuple[int, int, int, Swap]

@@ -25,27 +25,18 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
-    """Source of variation in an analysis of variance.
-
-    Parameters
-    ----------
-    factors : tuple of str
-        Names of the factors: one for a main effect, several for their interaction.
-    degrees : int
-        Degrees of freedom.
-    squares : float
-        Sum of squares, in the response's unit squared.
-    f : float or None
-        Mean square over that of the error; None where there is no error mean square.
-    p : float or None
-        Probability of an F at least as large if the source had no effect.
-    """
+    """Source of variation in an analysis of variance."""
 
     factors: tuple[str, ...]
+    """Names of the factors: one for a main effect, several for their interaction."""
     degrees: int
+    """Degrees of freedom."""
     squares: float
+    """Sum of squares, in the response's unit squared."""
     f: float | None = None
+    """Mean square over that of the error; None where there is no error mean square."""
     p: float | None = None
+    """Probability of an F at least as large if the source had no effect."""
 
     @property
     def source(self) -> str:
@@ -68,30 +59,20 @@ class Effect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Anova:
-    """Table of an analysis of variance.
-
-    Parameters
-    ----------
-    effects : tuple of Effect
-        Main effects, then interactions of two factors, and so on.
-    blocks : Effect or None
-        Differences between blocks; None where they are in the error.
-    error : Effect
-        Remainder.
-    total_squares : float
-        Sum of squared deviations from the mean of all responses.
-    n : int
-        Number of observations.
-    squares : str
-        Method of computation of the sums of squares.
-    """
+    """Table of an analysis of variance."""
 
     effects: tuple[Effect, ...]
+    """Main effects, then interactions of two factors, and so on."""
     blocks: Effect | None
+    """Differences between blocks; None where they are in the error."""
     error: Effect
+    """Remainder."""
     total_squares: float
+    """Sum of squared deviations from the mean of all responses."""
     n: int
+    """Number of observations."""
     squares: str
+    """Method of computation of the sums of squares."""
 
     @property
     def error_mean_square(self) -> float:

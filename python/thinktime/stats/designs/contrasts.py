@@ -49,29 +49,20 @@ class Component:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contrast:
-    """Contrast of cell means, with its test.
-
-    Parameters
-    ----------
-    components : tuple of Component
-        The contrast is their product; it averages over factors that are not named.
-    estimate : Estimate
-        The contrast scaled to a difference between two weighted means: for two levels their difference,
-        for a linear contrast of three levels the last less the first, for a quadratic one the ends less
-        the middle, for products differences of differences.
-    squares : float
-        Sum of squares, with one degree of freedom.
-    f : float
-        Sum of squares over the error mean square.
-    p : float
-        Probability of an F at least as large if the contrast of the true means were zero.
-    """
+    """Contrast of cell means, with its test."""
 
     components: tuple[Component, ...]
+    """The contrast is their product; it averages over factors that are not named."""
     estimate: Estimate
+    """The contrast scaled to a difference between two weighted means: for two levels their difference, for a
+    linear contrast of three levels the last less the first, for a quadratic one the ends less the middle,
+    for products differences of differences."""
     squares: float
+    """Sum of squares, with one degree of freedom."""
     f: float
+    """Sum of squares over the error mean square."""
     p: float
+    """Probability of an F at least as large if the contrast of the true means were zero."""
 
     @property
     def name(self) -> str:

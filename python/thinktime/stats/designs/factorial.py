@@ -26,12 +26,6 @@ SETTLED = 1e-14
 class Factor:
     """Factor of a design: a quantity that is varied on purpose.
 
-    Parameters
-    ----------
-    name : str
-    levels : tuple of str or number
-        At least two, all different, in the order in which they are shown.
-
     Raises
     ------
     InputError
@@ -42,6 +36,7 @@ class Factor:
 
     name: str
     levels: tuple[Level, ...]
+    """At least two, all different, in the order in which they are shown."""
 
     def __post_init__(self) -> None:
         """Check the levels."""
@@ -102,21 +97,13 @@ class CellMeans:
     """Means of the cells of a design, and the variance of one observation about them.
 
     Contrasts need no more, hence published tables of means can be analysed without their raw data.
-
-    Parameters
-    ----------
-    factors : tuple of Factor
-    means : ndarray
-        One axis per factor; nan where a cell is not known.
-    counts : ndarray of int
-        Observations behind each mean; 0 where a cell is not known.
-    error_mean_square : float
-    error_degrees : int
     """
 
     factors: tuple[Factor, ...]
     means: Array
+    """One axis per factor; nan where a cell is not known."""
     counts: Codes
+    """Observations behind each mean; 0 where a cell is not known."""
     error_mean_square: float
     error_degrees: int
 
@@ -188,15 +175,6 @@ class CellMeans:
 class Responses:
     """Observations of one response, each in a cell of a design and, in a blocked design, in a block.
 
-    Parameters
-    ----------
-    factors : tuple of Factor
-    codes : ndarray of int, shape (n, factors)
-        Position of the level of each factor.
-    y : ndarray, shape (n,)
-    blocks : ndarray of int, shape (n,), or None
-        Number of the block of each observation; None for a completely randomised design.
-
     Raises
     ------
     InputError
@@ -207,8 +185,10 @@ class Responses:
 
     factors: tuple[Factor, ...]
     codes: Codes
+    """Position of the level of each factor."""
     y: Array
     blocks: Codes | None = None
+    """Number of the block of each observation; None for a completely randomised design."""
 
     def __post_init__(self) -> None:
         """Check that observations fit the factors."""

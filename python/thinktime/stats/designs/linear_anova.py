@@ -72,18 +72,12 @@ def terms_up_to(factors: int, order: int | None) -> list[Term]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Errors:
-    """Residuals of a model in its cells and blocks.
-
-    Parameters
-    ----------
-    of : callable
-        Residuals of any responses in the same cells and blocks.
-    degrees : int
-        Degrees of freedom of the residuals.
-    """
+    """Residuals of a model in its cells and blocks."""
 
     of: Callable[[Array], Array]
+    """Residuals of any responses in the same cells and blocks."""
     degrees: int
+    """Degrees of freedom of the residuals."""
 
 
 def errors(responses: Responses, order: int | None = None, *, blocks_out: bool = True) -> Errors:

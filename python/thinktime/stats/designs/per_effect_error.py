@@ -16,25 +16,17 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PerEffectError:
-    """Test of an effect against its own error.
-
-    Parameters
-    ----------
-    f : float
-    degrees, error_degrees : int
-        Degrees of freedom before the correction.
-    epsilon : float
-        Correction of both: 1 where the components of the effect vary equally and independently between
-        blocks, at least 1 / degrees.
-    p : float
-        Probability after the correction.
-    """
+    """Test of an effect against its own error."""
 
     f: float
     degrees: int
     error_degrees: int
+    """Degrees of freedom before the correction."""
     epsilon: float
+    """Correction of both: 1 where the components of the effect vary equally and independently between
+    blocks, at least 1 / degrees."""
     p: float
+    """Probability after the correction."""
 
 
 def per_effect_error(y: Array, axes: Sequence[int]) -> PerEffectError | None:

@@ -28,17 +28,11 @@ STEP = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Transformation:
-    r"""A power of a shifted response, :math:`(y + s)^\lambda`, or its logarithm to base ten for 0.
-
-    Parameters
-    ----------
-    power : float
-    shift : float
-        In the response's unit; log10(R + 0.5 s) is that of Anderson and Sargent (1974, Table 3).
-    """
+    r"""A power of a shifted response, :math:`(y + s)^\lambda`, or its logarithm to base ten for 0."""
 
     power: float
     shift: float = 0.0
+    """In the response's unit; log10(R + 0.5 s) is that of Anderson and Sargent (1974, Table 3)."""
 
     @classmethod
     def parse(cls, text: str) -> Transformation:
@@ -94,18 +88,12 @@ class Transformation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoxCox:
-    """Power that makes the errors most nearly normal with one variance.
-
-    Parameters
-    ----------
-    power : Estimate
-        Lambda with its likelihood interval; an open end lies beyond the powers that were tried.
-    offered : Transformation
-        Power 1 (none) if the interval includes 1; else the simplest power in the interval, or lambda.
-    """
+    """Power that makes the errors most nearly normal with one variance."""
 
     power: Estimate
+    """Lambda with its likelihood interval; an open end lies beyond the powers that were tried."""
     offered: Transformation
+    """Power 1 (none) if the interval includes 1; else the simplest power in the interval, or lambda."""
 
 
 def box_cox(

@@ -43,13 +43,6 @@ class TooManyError(InputError):
 class Assignments:
     """Assignments that treat as many units of every group as the observed one does.
 
-    Parameters
-    ----------
-    observed : tuple of int
-        The assignment that was made: 0 or 1 for each unit.
-    groupings : tuple of sequences
-        Each gives the group of every unit.
-
     Raises
     ------
     InputError
@@ -67,7 +60,9 @@ class Assignments:
     """
 
     observed: tuple[int, ...]
+    """The assignment that was made: 0 or 1 for each unit."""
     groupings: tuple[Sequence[Hashable], ...] = ()
+    """Each gives the group of every unit."""
 
     def __post_init__(self) -> None:
         """Check the assignment and the groupings."""

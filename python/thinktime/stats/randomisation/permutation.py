@@ -44,37 +44,25 @@ class Confounded(InputError):  # noqa: N818
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Permutation:
-    """Outcome of a randomisation test of no effect on any unit, two-sided.
-
-    Parameters
-    ----------
-    effect : float
-        Estimate of treated minus control, in the unit of the responses.
-    t : float
-        Student's statistic of the effect.
-    p : float
-        Fraction of the possible assignments whose statistic is at least as far from zero.
-    smallest_p : float
-        Smallest p that any responses could give: the fraction of assignments that equal the one made,
-        mirror images included.
-    assignments : int
-        Number of assignments compared, including the one made.
-    possible : int
-        Number of assignments that the design allows.
-    exact : bool
-        True if all possible ones were compared; else a sample was drawn.
-    error : float
-        Standard error of p by drawing; 0 where exact.
-    """
+    """Outcome of a randomisation test of no effect on any unit, two-sided."""
 
     effect: float
+    """Estimate of treated minus control, in the unit of the responses."""
     t: float
+    """Student's statistic of the effect."""
     p: float
+    """Fraction of the possible assignments whose statistic is at least as far from zero."""
     smallest_p: float
+    """Smallest p that any responses could give: the fraction of assignments that equal the one made, mirror
+    images included."""
     assignments: int
+    """Number of assignments compared, including the one made."""
     possible: int
+    """Number of assignments that the design allows."""
     exact: bool
+    """True if all possible ones were compared; else a sample was drawn."""
     error: float
+    """Standard error of p by drawing; 0 where exact."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

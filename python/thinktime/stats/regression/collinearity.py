@@ -14,43 +14,30 @@ from thinktime.stats.regression.least_squares import LeastSquares
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dependency:
-    r"""Direction in which the columns hardly vary, with its share in the variance of each coefficient.
-
-    Parameters
-    ----------
-    condition_index : float
-        Largest singular value of X, columns scaled to length one, over that of this direction.
-    proportions : tuple of float
-        Fraction of the variance of each coefficient that comes from this direction,
-
-        .. math:: \pi_{kj} = \frac{v_{jk}^2 / \mu_k^2}{\sum_l v_{jl}^2 / \mu_l^2}
-
-        Columns with more than a half at a condition index above 30 depend on each other (Belsley, Kuh and
-        Welsch 1980, *Regression Diagnostics*, 3.2).
-    """
+    r"""Direction in which the columns hardly vary, with its share in the variance of each coefficient."""
 
     condition_index: float
+    """Largest singular value of X, columns scaled to length one, over that of this direction."""
     proportions: tuple[float, ...]
+    r"""Fraction of the variance of each coefficient that comes from this direction,
+
+    .. math:: \pi_{kj} = \frac{v_{jk}^2 / \mu_k^2}{\sum_l v_{jl}^2 / \mu_l^2}
+
+    Columns with more than a half at a condition index above 30 depend on each other (Belsley, Kuh and
+    Welsch 1980, *Regression Diagnostics*, 3.2)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collinearity:
-    """Diagnosis of the columns of X.
-
-    Parameters
-    ----------
-    condition_number : float
-        Largest over smallest singular value of X with columns scaled to length one; above 30 is strong
-        dependence (Belsley, Kuh and Welsch 1980, *Regression Diagnostics*, 3.2).
-    variance_inflation : tuple of float
-        :math:`1 / (1 - R_j^2)` of each column on the others; 1 for the constant.
-    dependencies : tuple of Dependency
-        By growing condition index; empty where a column is zero throughout.
-    """
+    """Diagnosis of the columns of X."""
 
     condition_number: float
+    """Largest over smallest singular value of X with columns scaled to length one; above 30 is strong
+    dependence (Belsley, Kuh and Welsch 1980, *Regression Diagnostics*, 3.2)."""
     variance_inflation: tuple[float, ...]
+    """:math:`1 / (1 - R_j^2)` of each column on the others; 1 for the constant."""
     dependencies: tuple[Dependency, ...]
+    """By growing condition index; empty where a column is zero throughout."""
 
 
 def diagnose(rows: LeastSquares, keep: Sequence[int]) -> Collinearity:

@@ -28,30 +28,20 @@ ALIASED_BELOW = 1e-13
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
-    """Least-squares solution.
-
-    Parameters
-    ----------
-    coefficients : ndarray
-        One per column; nan for an aliased column, whose effect cannot be separated from those before it.
-    aliased : tuple of int
-        Positions of columns that are linear combinations of columns before them, to working precision.
-    n : int
-        Number of rows.
-    residual_squares : float
-        Sum of squared residuals.
-    total_squares : float
-        Sum of squared deviations of y from its mean.
-    unscaled_covariance : ndarray
-        :math:`(X'X)^{-1}`, nan in rows and columns of aliased columns.
-    """
+    """Least-squares solution."""
 
     coefficients: Matrix
+    """One per column; nan for an aliased column, whose effect cannot be separated from those before it."""
     aliased: tuple[int, ...]
+    """Positions of columns that are linear combinations of columns before them, to working precision."""
     n: int
+    """Number of rows."""
     residual_squares: float
+    """Sum of squared residuals."""
     total_squares: float
+    """Sum of squared deviations of y from its mean."""
     unscaled_covariance: Matrix
+    """:math:`(X'X)^{-1}`, nan in rows and columns of aliased columns."""
 
     @property
     def rank(self) -> int:

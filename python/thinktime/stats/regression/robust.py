@@ -22,31 +22,21 @@ NEAR = 0.2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trimmed:
-    """Fit without outliers, which classifies each row in the same way on a later pass.
-
-    Parameters
-    ----------
-    first : Fit
-        Fit of all rows.
-    limit : float
-        Largest residual of the first fit that is no outlier.
-    rows : LeastSquares
-        The rows kept.
-    fit : Fit
-        Fit of the rows kept.
-    outliers, positive : int
-        Rows dropped, and how many of them lay above the first fit.
-    drag : ndarray
-        Matrix D of `carried`: shift of the second fit's :math:`X'r` for a change of the first fit's.
-    """
+    """Fit without outliers, which classifies each row in the same way on a later pass."""
 
     first: Fit
+    """Fit of all rows."""
     limit: float
+    """Largest residual of the first fit that is no outlier."""
     rows: LeastSquares
+    """The rows kept."""
     fit: Fit
+    """Fit of the rows kept."""
     outliers: int
     positive: int
+    """Rows dropped, and how many of them lay above the first fit."""
     drag: Matrix
+    """Matrix D of `carried`: shift of the second fit's :math:`X'r` for a change of the first fit's."""
 
     def kept(self, x: Matrix, y: Matrix) -> NDArray[np.bool_]:
         """True for each of these rows that is no outlier."""

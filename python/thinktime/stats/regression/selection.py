@@ -23,23 +23,15 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejection:
-    """Column that was not selected.
-
-    Parameters
-    ----------
-    column : int
-    f : float or None
-        Its F at the end; None where it was not tested.
-    tolerance : float
-        Fraction of its variance that the selected columns do not explain, 0 to 1.
-    negative : bool
-        True if its coefficient would be negative.
-    """
+    """Column that was not selected."""
 
     column: int
     f: float | None
+    """Its F at the end; None where it was not tested."""
     tolerance: float
+    """Fraction of its variance that the selected columns do not explain, 0 to 1."""
     negative: bool
+    """True if its coefficient would be negative."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
