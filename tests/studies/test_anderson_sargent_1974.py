@@ -153,15 +153,13 @@ def test_golden(cells: list[Cell], request: pytest.FixtureRequest) -> None:
 def test_a_doubt_belongs_to_a_printed_cell(name: str) -> None:
     paper = load(name).paper
     for doubt in paper.doubts:
+        where = {key: value if isinstance(value, list) else [value] for key, value in doubt.where.items()}
         if doubt.table == "facts":
-            assert doubt.where["id"] in paper.facts
+            assert set(where["id"]) <= set(paper.facts)
             continue
-        rows = [
-            row
-            for row in paper.rows(doubt.table)
-            if all(row[key] == value for key, value in doubt.where.items())
-        ]
-        assert rows, doubt
+        rows = [row for row in paper.rows(doubt.table) if all(row[key] in where[key] for key in where)]
+        for key, values in where.items():
+            assert {row[key] for row in rows} == set(values), doubt
         for quantity in doubt.quantities:
             assert all(paper.tables[doubt.table].cell(row, quantity) is not None for row in rows), doubt
 
