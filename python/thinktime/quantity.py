@@ -18,7 +18,7 @@ def parse_seconds(text: str, item: str) -> float:
     Raises
     ------
     InputError
-        `text` is not a duration from 0 up with a unit.
+        `text` is not a duration of at least 0 with a unit.
     """
     from thinktime._native import parse_duration
 
@@ -42,7 +42,7 @@ def parse_bytes(text: str, item: str) -> int:
     Raises
     ------
     InputError
-        `text` is not a size from 0 up.
+        `text` is not a size of at least 0.
     """
     from thinktime._native import parse_size
 

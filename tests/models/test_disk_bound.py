@@ -206,7 +206,7 @@ def test_leave_one_out_says_how_far_off_each_prediction_is():
         ),
         (
             lambda: Configuration(block_time_s=0.05, swap_time_s=-0.07, loaded=4),
-            "swap_time_s is -0.07; give a finite number from 0 up",
+            "swap_time_s is -0.07; give a finite number of at least 0",
         ),
         (lambda: Configuration(block_time_s=0.05, swap_time_s=math.nan, loaded=4), "swap_time_s is nan"),
         (lambda: Configuration(block_time_s=0.05, swap_time_s=0.07, loaded=0), "loaded is 0; give 1 or more"),

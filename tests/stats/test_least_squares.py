@@ -140,7 +140,7 @@ def test_bards_divisor_is_one_larger_than_that_without_bias():
         ([[1.0, 2.0, 3.0]], [1.0], None, "give rows of 2 columns"),
         ([[1.0, np.nan]], [1.0], None, "not finite"),
         ([[1.0, 2.0]], [np.inf], None, "not finite"),
-        ([[1.0, 2.0]], [1.0], [-1.0], "from 0 up"),
+        ([[1.0, 2.0]], [1.0], [-1.0], "of at least 0"),
     ],
 )
 def test_rows_that_cannot_be_meant_are_refused(x, y, weights, message):

@@ -456,7 +456,7 @@ def _short_form(text: str, item: str) -> Any:
 def _number(value: Any, name: str, item: str, *, zero: bool = False) -> float:
     good = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
     if not good or value < 0.0 or (value == 0.0 and not zero):
-        allowed = "a finite number from 0 up" if zero else "a finite number above 0"
+        allowed = "a finite number of at least 0" if zero else "a finite number above 0"
         raise InputError(f"{item}: {name} is {value!r}; give {allowed}")
     return float(value)
 

@@ -127,7 +127,7 @@ def at_least_zero(name: str, value: float | Estimate) -> float:
     """
     value = _central(name, value)
     if not 0.0 <= value < float("inf"):
-        raise InputError(f"{name} is {value}; give a finite number from 0 up")
+        raise InputError(f"{name} is {value}; give a finite number of at least 0")
     return float(value)
 
 

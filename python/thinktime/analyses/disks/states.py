@@ -85,7 +85,7 @@ def read_ticks(intervals: Intervals) -> Ticks:
         if (match := LENGTH.fullmatch(name)) and intervals.has(name)
     }
     lengths = tuple(numbered[number] for number in sorted(numbered))
-    # Without every length from 0 up a mean would be of something else.
+    # The mean needs the shares of all lengths, from 0 on.
     lengths = lengths if sorted(numbered) == list(range(len(numbered))) else ()
     states, counted, wrong = _adding_up(tuple(by_state.values()), intervals)
     queue, queued, also = _adding_up(lengths, intervals)

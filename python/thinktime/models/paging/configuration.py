@@ -133,7 +133,7 @@ class Paging:
                 "no page is left for processes; give more core"
             )
         if positive("max_eligible", self.max_eligible) < 1.0:
-            raise InputError(f"max_eligible is {self.max_eligible}; give a finite number from 1 up")
+            raise InputError(f"max_eligible is {self.max_eligible}; give a finite number of at least 1")
         if self.cpus not in (1, 2):
             raise InputError(f"cpus is {self.cpus}; give 1 or 2")
         if self.locks not in LOCKS:

@@ -362,7 +362,7 @@ def _inputs(
     if sizes.ndim != 1:
         raise InputError(f"sizes_s has the shape {sizes.shape}; give times along one axis")
     if sizes.size and not (np.isfinite(sizes).all() and (sizes >= 0.0).all()):
-        raise InputError(f"sizes_s has {sizes.min()}; give finite times from 0 up")
+        raise InputError(f"sizes_s has {sizes.min()}; give finite times of at least 0")
     return at_least_zero("arrivals_per_s", arrivals_per_s), distribution(service, "service"), sizes
 
 

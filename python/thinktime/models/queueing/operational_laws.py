@@ -71,7 +71,9 @@ def response_time(users: float, throughput_per_s: float, think_s: float) -> Pred
     """
     positive("users", users)
     value = users / positive("throughput_per_s", throughput_per_s) - at_least_zero("think_s", think_s)
-    possible = Assumption("users, throughput and think time leave a response time from 0 up", value >= 0.0)
+    possible = Assumption(
+        "users, throughput and think time leave a response time of at least 0", value >= 0.0
+    )
     law = "interactive response time law"
     return Prediction(
         method=law,

@@ -223,7 +223,7 @@ def operational(
     quantities = propagated(evaluate, (elapsed_s, think_s, service_s))
     response = next((one.value for one in quantities if one.name == "response_s"), None)
     possible = Assumption(
-        "elapsed time and think time leave a response time from 0 up",
+        "elapsed time and think time leave a response time of at least 0",
         None if response is None else bool(response >= 0.0),
         "the think time is not known" if response is None else "",
     )

@@ -88,7 +88,7 @@ def noncentrality_interval(
     if not isinstance(f, float) or math.isnan(f):
         f = arguments.number(f, "f")
     if f < 0.0:
-        raise InputError(f"f is {f:g}; give a number from 0 up")
+        raise InputError(f"f is {f:g}; give a number of at least 0")
     degrees = arguments.whole(degrees, "degrees", least=1)
     error_degrees = arguments.whole(error_degrees, "error_degrees", least=1)
     level = arguments.level(level)

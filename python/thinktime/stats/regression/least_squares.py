@@ -146,7 +146,7 @@ class LeastSquares:
             raise InputError("x or y holds a value that is not finite; leave out rows that were not measured")
         weight = np.ones(len(target)) if weights is None else arguments.numeric(weights, "weights")
         if weight.shape != target.shape or not ((weight >= 0) & np.isfinite(weight)).all():
-            raise InputError("weights is not one finite number from 0 up per row; give such numbers")
+            raise InputError("weights is not one finite number of at least 0 per row; give such numbers")
         if not len(target) or not weight.any():
             return
         mean = float(np.average(target, weights=weight))

@@ -74,7 +74,7 @@ def dispersion(counts: ArrayLike, level: float = 0.95) -> Estimate:
     """
     values, level = arguments.sample(counts, "counts", least=2), arguments.level(level)
     if (values < 0.0).any() or values.sum() <= 0.0:
-        raise InputError(f"counts is {arguments.shown(counts)}; give counts from 0 up, not all 0")
+        raise InputError(f"counts is {arguments.shown(counts)}; give counts of at least 0, not all 0")
     degrees = len(values) - 1
     index = float(values.var(ddof=1) / values.mean())
     tail = (1.0 - level) / 2.0
