@@ -12,7 +12,7 @@
 
 use std::collections::BTreeMap;
 
-/// What a station does with the customers there.
+/// Kind of a station.
 #[derive(Clone, Debug)]
 pub enum Service {
     /// Nobody waits.
@@ -27,6 +27,7 @@ pub enum Service {
 pub struct Station {
     /// A demand a class.
     pub demands: Vec<f64>,
+    /// Kind of station.
     pub service: Service,
 }
 

@@ -1,4 +1,4 @@
-//! The configuration that the parameters of APL/360 make together.
+//! The checked configuration: values derived from the parameters together.
 
 use thinktime_engine::disk::Geometry;
 use thinktime_engine::{Distribution, Span};
@@ -12,17 +12,29 @@ use crate::kernel::{ParameterError, Settings, refuse};
 /// A checked configuration.
 #[derive(Clone, Debug)]
 pub(super) struct Config {
+    /// Users at typewriters.
     pub users: u32,
+    /// Time to think and type an input.
     pub insertion: Distribution,
+    /// Time to type the reply.
     pub reply: Distribution,
+    /// Swap-in rule.
     pub scheduler: Scheduler,
+    /// Rule for the next slice.
     pub dispatcher: Dispatcher,
+    /// Longest time slice.
     pub slice: Span,
+    /// Supervisor time before each slice.
     pub dispatch: Span,
+    /// Regions of main memory.
     pub regions: u32,
+    /// Slices after which a workspace leaves without another cause (cause 3).
     pub slices_before_swap: u64,
+    /// Whether a search continues with the last criterion of the one before.
     pub criterion_persists: bool,
+    /// Demands by class of input.
     pub mix: Mix,
+    /// The swap disk.
     pub disk: Geometry,
 }
 
@@ -65,7 +77,7 @@ impl Config {
     }
 }
 
-/// Shares may miss one by as much as three printed digits do.
+/// Largest deviation of the sum of the shares from 1: three printed digits miss it by as much.
 const SHARES_TOLERANCE: f64 = 1e-3;
 
 /// Demands by class of input.

@@ -1,4 +1,4 @@
-//! The swap disk: what its accesses are for. Workspaces lie one a cylinder, in the order of their users.
+//! The swap disk and the purposes of its accesses. Workspaces lie one per cylinder, in the order of their users.
 
 use thinktime_engine::disk::{Disk, Geometry, QueueDiscipline, Request, Rotation, Transfer};
 use thinktime_engine::station::Roster;
@@ -6,10 +6,12 @@ use thinktime_engine::{Calendar, Component, LawViolation, Laws, Slot, Span, Stre
 
 use super::parameters::Parameters;
 
-/// What an access is for.
+/// Purpose of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
+    /// The workspace of this user is written.
     SwapOut(u32),
+    /// The workspace of this user is read.
     SwapIn(u32),
     /// For the command of this user.
     Library(u32),
@@ -17,7 +19,9 @@ pub(super) enum Access {
 
 /// Who asks: each for one access at a time.
 // Two customers of the disk: the swapper does one swap at a time, and libraries are read one at a time.
+/// Customer of the disk for swaps.
 const SWAPPER: u32 = 0;
+/// Customer of the disk for libraries.
 const LIBRARY: u32 = 1;
 
 impl Access {
@@ -30,12 +34,13 @@ impl Access {
         }
     }
 
-    /// The user whose workspace or library it is.
+    /// User of the workspace or of the command.
     pub fn user(self) -> u32 {
         let (Access::SwapOut(user) | Access::SwapIn(user) | Access::Library(user)) = self;
         user
     }
 
+    /// Customer of the disk.
     fn asker(self) -> u32 {
         match self {
             Access::SwapOut(_) | Access::SwapIn(_) => SWAPPER,
@@ -43,6 +48,7 @@ impl Access {
         }
     }
 
+    /// Index among the counts of accesses.
     fn kind(self) -> usize {
         match self {
             Access::SwapOut(_) => 0,
@@ -52,7 +58,7 @@ impl Access {
     }
 }
 
-/// The disk of `settings`: seeks take a constant, and more in proportion to the distance.
+/// The disk of the parameters: a seek takes a constant, and more in proportion to the distance.
 pub(super) fn geometry(parameters: &Parameters) -> Geometry {
     let users = parameters.users;
     // One cylinder for each user's workspace: distances are in workspaces, and all of them take
@@ -76,7 +82,7 @@ pub(super) fn geometry(parameters: &Parameters) -> Geometry {
 #[derive(Clone, Debug)]
 pub(super) struct SwapDisk {
     disk: Disk,
-    /// By who asks: what for, until it is done.
+    /// Access of each customer, until it is done.
     asked: [Option<Access>; 2],
     /// Accesses begun, by kind, since statistics began.
     begun: [u64; 3],
@@ -115,14 +121,14 @@ impl SwapDisk {
         self.disk.ask(Request { customer, block, blocks: 1 }, now);
     }
 
-    /// Begins the next access, if the disk is idle and one is asked for; says which.
+    /// The next access, if the disk is idle and one is asked for; it begins.
     pub fn begin(&mut self, calendar: &mut Calendar) -> Option<Access> {
         let access = self.asked[self.disk.begin(calendar)? as usize]?;
         self.begun[access.kind()] += 1;
         Some(access)
     }
 
-    /// The access in progress has ended.
+    /// The access in progress, which has ended.
     pub fn end(&mut self, now: Time) -> Option<Access> {
         self.asked[self.disk.end(now)? as usize].take()
     }

@@ -1,4 +1,4 @@
-//! The machine as it runs: what happens at each event.
+//! The machine as it runs: the effect of each event.
 //!
 //! An input goes from its terminal to the foreground; after its first slice it is done, or goes to the
 //! background, or, if a command, to the command queue; an output-bound one goes to and fro between
@@ -21,55 +21,74 @@ use crate::kernel::{Accounted, Amount, Interaction, Monitor, Replication, Simula
 pub(super) const PROCESSOR: Slot = Slot(0);
 pub(super) const DISK: Slot = Slot(1);
 const CLOCK: Slot = Slot(2);
+/// Number of near slots.
 pub(super) const NEAR_SLOTS: u32 = 3;
 
-/// Who holds the region of a library directory; users who hold one are below.
+/// Holder of the region of a library directory; users are below.
 const DIRECTORY: u32 = u32::MAX;
 
 /// A time slice in progress, after the supervisor's part.
 #[derive(Clone, Copy, Debug)]
 struct Slice {
+    /// User of the workspace that runs.
     user: u32,
+    /// When the slice began.
     begun: Time,
+    /// Supervisor's part, which comes first.
     overhead: Span,
+    /// Interpreter's part.
     service: Span,
 }
 
 /// The swapper: one workspace at a time leaves or comes.
 #[derive(Clone, Copy, Debug)]
 struct Swapper {
+    /// Whether a workspace is on its way.
     busy: bool,
     /// Inputs of workspaces on disk since the last swap-out decision (cause 1).
     inputs: u64,
     /// Slices since the last input, library load or swap-out (cause 3).
     slices: u64,
+    /// Criterion of the original scheduler.
     criterion: Criterion,
 }
 
 /// The whole simulated system: one processor, regions of main memory, the disk and the users.
 pub(super) struct Machine<'a, M> {
+    /// The configuration.
     config: &'a Config,
+    /// Users and their workspaces.
     users: Vec<User>,
     /// Active workspaces on disk, by address.
     waiting: BTreeSet<u32>,
     /// Resident active workspaces in dispatching order, the running one left out.
     ready: VecDeque<u32>,
+    /// The slice in progress.
     running: Option<Slice>,
+    /// State of the swapper.
     swapper: Swapper,
     /// Main memory, each region for a workspace of the largest size or for a library directory. The system's
     /// own programs lie elsewhere.
     memory: Regions,
+    /// The swap disk.
     disk: SwapDisk,
     /// Commands after their first slice; the first one is being served.
     commands: VecDeque<u32>,
     /// A command whose library directory has to be loaded (cause 2).
     directory_wanted: Option<u32>,
+    /// Accesses of the current command that are not done.
     library_accesses_to_go: u32,
+    /// Turns given so far.
     turns: u64,
+    /// Everything that is measured.
     pub measures: Measures,
+    /// Length of an interval of the log's samples.
     interval: Span,
+    /// Time of the last sample.
     sampled: Time,
+    /// Receiver of events, interactions and samples.
     monitor: &'a mut M,
+    /// Names of the classes in the log.
     labels: [std::sync::Arc<str>; 3],
 }
 
@@ -146,6 +165,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
+    /// The input of `user` goes on to another activity, and perhaps to another queue.
     fn go(&mut self, user: u32, to: Activity, now: Time) {
         let moved = &mut self.users[user as usize];
         let (old, new) = (Queue::of(moved.activity), Queue::of(to));
@@ -168,6 +188,7 @@ impl<M: Monitor> Machine<'_, M> {
         calendar.set(calendar.far(user), calendar.now() + think, Priority::Arrival);
     }
 
+    /// The input of `user` is complete.
     fn input(&mut self, user: u32, now: Time) {
         let mix = &self.config.mix;
         self.go(user, Activity::Foreground, now);
@@ -195,12 +216,13 @@ impl<M: Monitor> Machine<'_, M> {
         self.event(now, "input", user, None);
     }
 
+    /// A turn behind all others.
     fn next_turn(&mut self) -> u64 {
         self.turns += 1;
         self.turns
     }
 
-    /// A user's workspace wants the processor again, after a wait for output or for the library.
+    /// A user's workspace needs the processor again, after a wait for output or for the library.
     fn resume(&mut self, user: u32, as_what: Activity, now: Time) {
         self.go(user, as_what, now);
         let turn = self.next_turn();
@@ -214,8 +236,8 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
-    /// Original scheduler: I/O asks the interpreter to end the slice (page 127). The supervisor's own part
-    /// is not interrupted.
+    /// Original scheduler: I/O asks the interpreter to end the slice (page 127). The supervisor's own part is not
+    /// interrupted.
     fn cut_slice(&mut self, calendar: &mut Calendar) {
         let Some(slice) = &mut self.running else { return };
         if !self.config.scheduler.cuts_slices() {
@@ -235,6 +257,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
+    /// The slice in progress has ended.
     fn slice_ends(&mut self, calendar: &mut Calendar) {
         let Some(slice) = self.running.take() else { return };
         let (now, user) = (calendar.now(), slice.user);
@@ -267,6 +290,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
+    /// An output-bound transaction stops until the buffers are empty.
     fn stop_for_output(&mut self, user: u32, calendar: &mut Calendar) {
         let (now, mix) = (calendar.now(), &self.config.mix);
         self.go(user, Activity::OutputWait, now);
@@ -288,6 +312,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
+    /// The libraries of a command have been read.
     fn library_is_ready(&mut self, user: u32, calendar: &mut Calendar) {
         if self.user(user).remaining() == Span::ZERO {
             self.complete(user, calendar);
@@ -296,6 +321,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
+    /// The input of `user` needs no more service.
     fn complete(&mut self, user: u32, calendar: &mut Calendar) {
         let now = calendar.now();
         self.go(user, Activity::Thinking, now);
@@ -312,24 +338,26 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
+    /// Reports the interaction of `user`; without `completion`, one that the end of the run cuts short.
     fn report(&mut self, user: u32, completion: Option<Time>) {
         if !M::LISTENS {
             return;
         }
-        let told = &self.users[user as usize];
+        let reported = &self.users[user as usize];
         self.monitor.interaction(&Interaction {
             user,
-            class: self.labels[told.transaction.class as usize].clone(),
-            think: told.think,
-            arrival: told.arrived,
-            first_service: told.first_slice,
-            first_output: told.first_output.or(completion),
+            class: self.labels[reported.transaction.class as usize].clone(),
+            think: reported.think,
+            arrival: reported.arrived,
+            first_service: reported.first_slice,
+            first_output: reported.first_output.or(completion),
             completion,
-            service: told.attained,
+            service: reported.attained,
             waited: true,
         });
     }
 
+    /// An access of the disk has ended.
     fn access_ends(&mut self, calendar: &mut Calendar) {
         let now = calendar.now();
         let Some(access) = self.disk.end(now) else { return };
@@ -355,6 +383,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
+    /// The workspace of `user` has been written to the disk.
     fn has_left(&mut self, user: u32, now: Time) {
         self.memory.release(now, user);
         self.swapper.busy = false;
@@ -380,12 +409,14 @@ impl<M: Monitor> Machine<'_, M> {
         self.dispatch(calendar);
     }
 
+    /// Begins the next access of the disk.
     fn begin_access(&mut self, calendar: &mut Calendar) {
         if let Some(access) = self.disk.begin(calendar) {
             self.event(calendar.now(), access.events()[0], access.user(), None);
         }
     }
 
+    /// Brings in a workspace, or drives one out, if the swapper is free.
     fn swap(&mut self, calendar: &mut Calendar) {
         if self.swapper.busy {
             return;
@@ -428,8 +459,8 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
-    /// The workspace that has to leave, if one has to: the longest resident, but none that waits for its
-    /// first slice. If it is running it leaves after its slice.
+    /// Workspace that has to leave, if one has to: the longest resident, but none that waits for its first slice. If
+    /// it is running it leaves after its slice.
     fn victim(&self) -> Option<u32> {
         let cause = self.directory_wanted.is_some()
             || (!self.waiting.is_empty()
@@ -454,8 +485,8 @@ impl<M: Monitor> Machine<'_, M> {
         self.memory.holders().iter().copied().filter(|holder| *holder != DIRECTORY)
     }
 
-    /// Cause 1. The original scheduler takes one decision an input, whichever workspace that brings in;
-    /// the others go on until there is no foreground on disk.
+    /// True if an input asks for a swap-out (cause 1). The original scheduler takes one decision per input,
+    /// whichever workspace that brings in; the others go on until there is no foreground on disk.
     fn input_asks(&self) -> bool {
         if self.config.scheduler.cuts_slices() {
             self.swapper.inputs > 0
@@ -464,12 +495,13 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
-    /// Cause 4: a resident workspace that needs no more service.
+    /// True if the workspace is resident and needs no more service (cause 4).
     fn is_idle(&self, user: u32) -> bool {
         let holder = &self.users[user as usize];
         holder.place == Place::Resident && !holder.activity.is_active()
     }
 
+    /// Gives the next slice, if the processor is free.
     fn dispatch(&mut self, calendar: &mut Calendar) {
         if self.running.is_some() {
             return;
@@ -489,6 +521,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.event(now, "slice_start", user, None);
     }
 
+    /// Resident workspace that gets the next slice.
     fn next_to_run(&mut self) -> Option<u32> {
         if self.config.dispatcher == Dispatcher::RoundRobin {
             return self.ready.pop_front();
@@ -499,6 +532,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.ready.remove(place)
     }
 
+    /// Ends an interval of the log's samples.
     fn sample(&mut self, now: Time) {
         if M::LISTENS {
             let users_active = self.users_active();
@@ -509,7 +543,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.sampled = now;
     }
 
-    /// Users who had something to be done since the last sample.
+    /// Users with an input in the system at some time since the last sample.
     fn users_active(&self) -> u64 {
         let active = |user: &&User| user.activity != Activity::Thinking || user.entered > self.sampled;
         self.users.iter().filter(active).count() as u64

@@ -1,19 +1,25 @@
-//! What is measured as a run goes, and the laws that must hold for it.
+//! Measures of a run, and the laws that must hold for it.
 
 use thinktime_engine::{Balance, Batches, Busy, LawViolation, Laws, Level, Span, Tally, Time};
 
 use super::workload::{Activity, Class, User};
 
-/// Where an input is, after Figure 6, or that there is none.
+/// Queue of an input after Figure 6, or thinking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Queue {
+    /// No input.
     Thinking = 0,
+    /// Before the end of the first slice.
     Foreground = 1,
+    /// After the first slice.
     Background = 2,
+    /// Waiting for output.
     OutputBound = 3,
+    /// A command after its first slice.
     Command = 4,
 }
 
+/// All queues, with their names in columns.
 pub(super) const QUEUES: [(Queue, &str); 5] = [
     (Queue::Thinking, "thinking"),
     (Queue::Foreground, "foreground"),
@@ -23,6 +29,7 @@ pub(super) const QUEUES: [(Queue, &str); 5] = [
 ];
 
 impl Queue {
+    /// Queue of an activity.
     pub fn of(activity: Activity) -> Queue {
         match activity {
             Activity::Thinking => Queue::Thinking,
@@ -42,51 +49,74 @@ pub(super) const LIMITS_S: [u64; 3] = [5, 10, 15];
 pub(super) const SIZES: [(&str, f64); 5] =
     [("tiny", 0.1), ("small", 0.5), ("medium", 2.0), ("large", 10.0), ("huge", f64::INFINITY)];
 
-/// Response and service time of a size class, summed.
+/// Sums over the inputs of a size class.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stretch {
+    /// Response times [ns].
     pub response: u128,
+    /// Service times [ns].
     pub service: u128,
 }
 
+/// Everything that is measured as a run goes.
 #[derive(Clone, Debug)]
 pub(super) struct Measures {
     /// When statistics began.
     pub since: Time,
+    /// Users in each queue.
     pub queues: [Balance; 5],
+    /// Inputs in the system.
     pub system: Balance,
+    /// Number of users.
     users: u64,
+    /// Slices.
     pub processor: Busy,
+    /// 1 while no slice is in progress.
     idle: Level,
     /// Supervisor's part of the slices that have ended [ns].
     overhead: u128,
-    /// That of the slice in progress: since when, and how long in all.
+    /// The same of the slice in progress: since when, and its whole length.
     current_overhead: (Time, Span),
+    /// Inputs received.
     pub inputs: u64,
+    /// Inputs serviced.
     pub serviced: u64,
+    /// Times from an input to its first slice.
     pub reaction: Tally,
     /// Sum of log10(R + 0.5), R the reaction time [s].
     pub log_reaction: f64,
     /// Response times of short compute transactions.
     pub short: Tally,
+    /// Those of them within each of [`LIMITS_S`].
     pub within: [u64; 3],
+    /// Response times of commands.
     pub command: Tally,
+    /// By size class.
     pub stretches: [Stretch; 5],
     /// The series of the short responses.
     pub batches: Batches,
+    /// State at the last sample.
     pub sampled: Sampled,
 }
 
 /// Counts and areas when the last sample was taken.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sampled {
+    /// Its time.
     pub at: Time,
+    /// Area of each queue [ns].
     pub queues: [u128; 5],
+    /// Inputs received.
     pub inputs: u64,
+    /// Inputs serviced.
     pub serviced: u64,
+    /// Busy time of the processor [ns].
     pub busy: u128,
+    /// Supervisor's part of it [ns].
     pub overhead: u128,
+    /// Busy time of the disk [ns].
     pub disk: u128,
+    /// Accesses begun, by kind.
     pub accesses: [u64; 3],
 }
 
@@ -116,24 +146,29 @@ impl Measures {
         }
     }
 
+    /// A user enters `queue`.
     pub fn enter(&mut self, queue: Queue, now: Time) {
         self.queues[queue as usize].enter(now);
     }
 
+    /// A user leaves `queue`.
     pub fn leave(&mut self, queue: Queue, now: Time, entered: Time) {
         self.queues[queue as usize].leave(now, entered);
     }
 
+    /// An input comes.
     pub fn input(&mut self, now: Time) {
         self.inputs += 1;
         self.system.enter(now);
     }
 
+    /// The first slice of an input begins.
     pub fn reaction(&mut self, time: Span) {
         self.reaction.record(time);
         self.log_reaction += (time.seconds() + 0.5).log10();
     }
 
+    /// A slice begins.
     pub fn slice_begins(&mut self, now: Time, overhead: Span) {
         self.idle.set(now, 0);
         self.processor.begin(now);
@@ -146,6 +181,7 @@ impl Measures {
         self.overhead + u128::from(now.since(begun).min(length).0)
     }
 
+    /// A slice ends.
     pub fn slice_ends(&mut self, now: Time, overhead: Span) {
         self.processor.end(now);
         self.idle.set(now, 1);
@@ -155,19 +191,20 @@ impl Measures {
         self.current_overhead = (now, Span::ZERO);
     }
 
+    /// Records an input that is serviced.
     pub fn complete(&mut self, user: &User, now: Time) {
-        let asked = &user.transaction;
+        let transaction = &user.transaction;
         let response = now.since(user.arrived);
         self.system.leave(now, user.arrived);
         self.serviced += 1;
-        self.processor.complete(asked.demand);
-        let service_s = asked.demand.seconds();
-        let computes = asked.class == Class::Compute;
+        self.processor.complete(transaction.demand);
+        let service_s = transaction.demand.seconds();
+        let computes = transaction.class == Class::Compute;
         if let Some(size) = SIZES.iter().position(|(_, up_to)| computes && service_s <= *up_to) {
             self.stretches[size].response += u128::from(response.0);
-            self.stretches[size].service += u128::from(asked.demand.0);
+            self.stretches[size].service += u128::from(transaction.demand.0);
         }
-        match asked.class {
+        match transaction.class {
             Class::Compute if service_s <= SHORT_S => {
                 self.short.record(response);
                 self.batches.record(now, response);
@@ -180,7 +217,7 @@ impl Measures {
         }
     }
 
-    /// Service received so far by inputs that are not done, and what the slice in progress has had.
+    /// Service received by inputs that are not done, and in the slice in progress [ns].
     fn received(users: &[User], (overhead, service): (Span, Span)) -> u128 {
         let unfinished = users.iter().filter(|user| user.activity != Activity::Thinking);
         let attained: u128 = unfinished.map(|user| u128::from(user.attained.0)).sum();
@@ -209,6 +246,7 @@ impl Measures {
         laws.equal("time adds up", "processor", all, length)
     }
 
+    /// Statistics begin anew; queues and the slice in progress stay.
     pub fn restart(&mut self, now: Time, users: &[User], running: (Span, Span)) {
         let mut fresh = Measures::new(self.users as u32);
         fresh.since = now;

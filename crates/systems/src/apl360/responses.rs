@@ -12,27 +12,35 @@ type Row = Measured<Config>;
 /// Rates count per this time, the paper's unit of analysis [s].
 const PERIOD_S: f64 = 600.0;
 
-/// A run that has ended.
+/// Totals of a run from which responses are computed.
 pub(super) struct RunTotals<'a> {
+    /// Measures of the run.
     pub measures: &'a Measures,
+    /// End of the run.
     pub now: Time,
+    /// Busy time of the disk [ns].
     pub disk_busy: u128,
+    /// Swap-outs, swap-ins and library accesses.
     pub accesses: [u64; 3],
 }
 
 impl RunTotals<'_> {
+    /// Time since statistics began [s].
     fn length_s(&self) -> f64 {
         self.now.since(self.measures.since).seconds()
     }
 
+    /// Rate per ten minutes.
     fn per_period(&self, count: u64) -> f64 {
         count as f64 * PERIOD_S / self.length_s()
     }
 
+    /// Mean number of users in `queue`.
     fn mean(&self, queue: Queue) -> f64 {
         self.measures.queues[queue as usize].mean_present(self.now)
     }
 
+    /// Share of the time.
     fn part_of_time(&self, area_ns: u128) -> f64 {
         area_ns as f64 * 1e-9 / self.length_s()
     }
@@ -45,6 +53,7 @@ impl RunTotals<'_> {
         self.within(limit) / self.measures.short.count() as f64
     }
 
+    /// Response time over service time of a size class.
     fn slowdown(&self, size: usize) -> f64 {
         let stretch = self.measures.stretches[size];
         stretch.response as f64 / stretch.service as f64
@@ -174,7 +183,7 @@ fn slowdowns() -> Vec<Row> {
     all
 }
 
-/// Columns of the log's `samples`, beside start and length.
+/// Columns of the log's `samples`, after start and length.
 pub(super) fn sample_columns() -> Vec<Column> {
     let seconds = |name: &str, what: &str| Column::new(name, Type::F64, "s", Kind::Counter, what);
     let count = |name: &str, unit: &str, what: &str| Column::new(name, Type::U64, unit, Kind::Counter, what);

@@ -1,4 +1,4 @@
-//! Which workspace is swapped in, and which resident one runs.
+//! Rules for the workspace that is swapped in, and for the resident one that runs.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use thinktime_engine::Span;
 use super::parameters::Search;
 use super::workload::User;
 
-/// The swap-in rule.
+/// Swap-in rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scheduler {
     /// In order of disk address from the arm on, by the first criterion (waiting for the first slice) or the
@@ -18,29 +18,32 @@ pub(super) enum Scheduler {
     Modified { search: Search },
     /// By level, and within a level in turn. Level 0 is the foreground.
     Feedback { levels: u64 },
-    /// The least service received; of equals the first that came.
+    /// The least service received; of equals the first come.
     FeedbackInfinity,
-    /// The least service to come.
+    /// The least service still to come.
     ShortestRemaining,
 }
 
-/// Which resident workspace gets the next slice.
+/// Rule for the resident workspace that gets the next slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dispatcher {
+    /// In turn.
     RoundRobin,
     /// In the scheduler's order.
     Scheduler,
 }
 
-/// The criterion of the original scheduler.
+/// Criterion of the original scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Criterion {
+    /// Workspaces that wait for their first slice.
     FirstSlice,
+    /// Any active workspace.
     Any,
 }
 
 impl Criterion {
-    /// The criterion that is tried when nothing is found.
+    /// Criterion to try when no workspace is found.
     pub fn other(self) -> Criterion {
         match self {
             Criterion::FirstSlice => Criterion::Any,
@@ -50,13 +53,13 @@ impl Criterion {
 }
 
 impl Scheduler {
-    /// Whether the disk address decides, and not a rank.
+    /// True if the disk address decides, and not a rank.
     pub fn by_address(self) -> bool {
         matches!(self, Scheduler::Original | Scheduler::Modified { .. })
     }
 
-    /// Whether I/O ends slices early, and the supervisor acts on it at once (page 127); without, it acts
-    /// between slices (page 135).
+    /// True if I/O ends slices early and the supervisor acts on it at once (page 127); otherwise it acts between
+    /// slices (page 135).
     pub fn cuts_slices(self) -> bool {
         self == Scheduler::Original
     }
@@ -84,15 +87,15 @@ impl Scheduler {
         let first = |user: &u32| users[*user as usize].is_foreground();
         match self {
             Scheduler::Original => {
-                let found = |criterion| match criterion {
+                let search = |criterion| match criterion {
                     Criterion::FirstSlice => from(waiting, arm).find(first),
                     Criterion::Any => from(waiting, arm).next(),
                 };
-                found(*criterion).or_else(|| {
+                search(*criterion).or_else(|| {
                     // It stays changed even when nothing is found then: the criterion alternates on failure
                     // only.
                     *criterion = criterion.other();
-                    found(*criterion)
+                    search(*criterion)
                 })
             }
             Scheduler::Modified { search } => {
@@ -109,8 +112,8 @@ impl Scheduler {
     }
 }
 
-/// Level k is that of service from 2^k - 1 time slices to 2^(k+1) - 1; no one is below level 1 after the
-/// first slice, however short that was.
+/// Level k is that of service from 2^k - 1 time slices to 2^(k+1) - 1; no workspace is below level 1 after the first
+/// slice, however short that was.
 fn level(user: &User, slice: Span) -> u64 {
     if user.is_foreground() {
         return 0;

@@ -1,4 +1,4 @@
-//! Users and what they ask for.
+//! Users and their demands.
 
 use std::sync::Arc;
 
@@ -15,6 +15,7 @@ pub(super) enum Class {
     OutputBound = 2,
 }
 
+/// All classes.
 pub(super) const CLASSES: [Class; 3] = [Class::Compute, Class::Command, Class::OutputBound];
 
 /// Demands by class of input.
@@ -22,15 +23,20 @@ pub(super) const CLASSES: [Class; 3] = [Class::Compute, Class::Command, Class::O
 pub(super) struct Mix {
     /// Shares added up, in the order of [`CLASSES`].
     // Added up, so that one uniform number picks the class.
+    /// Cumulative shares, in the order of [`CLASSES`].
     pub up_to: [f64; 3],
+    /// Processor time by class.
     pub service: [Distribution; 3],
     /// Processor time in which an output-bound transaction fills the buffers.
     pub burst: Span,
+    /// Time the typewriter takes to empty the buffers.
     pub drain: Distribution,
+    /// Disk accesses of a command.
     pub library_accesses: u32,
 }
 
 impl Class {
+    /// Name in the log and in parameters.
     pub const fn name(self) -> &'static str {
         match self {
             Class::Compute => "compute",
@@ -45,21 +51,26 @@ pub(super) fn labels() -> [Arc<str>; 3] {
     CLASSES.map(|class| Arc::from(class.name()))
 }
 
-/// One input and what it asks for.
+/// An input with its demands.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transaction {
+    /// Its class.
     pub class: Class,
+    /// Processor time.
     pub demand: Span,
     /// Processor time between two stops for output; none for other classes.
     pub piece: Option<Span>,
 }
 
-/// A user's random streams. A user asks for the same things whatever the machine does.
+/// A user's random numbers: demands do not depend on the machine.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
+    /// Of think and typing times.
     think: Stream,
     // Apart, so that draws of one kind never shift those of another.
+    /// Of inputs.
     input: Stream,
+    /// Of output.
     output: Stream,
 }
 
@@ -69,12 +80,12 @@ impl Source {
         Source { think: stream("think"), input: stream("input"), output: stream("output") }
     }
 
-    /// A time of the user's own: thinking, typing or reading.
-    pub fn think(&mut self, of: &thinktime_engine::Distribution) -> Span {
+    /// A time that only the user decides on: thinking, typing or reading.
+    pub fn think(&mut self, of: &Distribution) -> Span {
         of.sample(&mut self.think)
     }
 
-    /// How long the typewriter takes to empty the buffers.
+    /// Time the typewriter takes to empty the buffers.
     pub fn drain(&mut self, mix: &Mix) -> Span {
         mix.drain.sample(&mut self.output)
     }
@@ -97,12 +108,14 @@ impl Source {
     }
 }
 
-/// Where the input of a user is (Figure 6); in a queue of its own each.
+/// Activity of a user or of its input (Figure 6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Activity {
+    /// No input.
     Thinking,
     /// Waiting for the first slice, or in it.
     Foreground,
+    /// After the first slice.
     Background,
     /// Waiting until the typewriter has emptied the buffers.
     OutputWait,
@@ -113,34 +126,47 @@ pub(super) enum Activity {
 }
 
 impl Activity {
-    /// Whether it could use the processor at once.
+    /// True if it could use the processor at once.
     pub fn is_active(self) -> bool {
         matches!(self, Activity::Foreground | Activity::Background | Activity::CommandService)
     }
 }
 
-/// Where the workspace of a user is.
+/// Place of a workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
+    /// On the disk.
     Disk,
+    /// It is being read.
     Loading,
+    /// In a region.
     Resident,
+    /// It is being written.
     Leaving,
 }
 
 /// A user with a workspace.
 #[derive(Clone, Debug)]
 pub(super) struct User {
+    /// Random numbers.
     pub source: Source,
+    /// Activity of the user or of its input.
     pub activity: Activity,
+    /// Place of the workspace.
     pub place: Place,
-    /// Since when in this queue.
+    /// When it came to its queue.
     pub entered: Time,
+    /// Think time before the input.
     pub think: Span,
+    /// When the input was complete.
     pub arrived: Time,
+    /// When its first slice began.
     pub first_slice: Option<Time>,
+    /// When its first output began.
     pub first_output: Option<Time>,
+    /// The input.
     pub transaction: Transaction,
+    /// Service received.
     pub attained: Span,
     /// Processor time to the next stop for output.
     pub to_stop: Span,
@@ -166,12 +192,12 @@ impl User {
         }
     }
 
-    /// Whether it waits for its first slice, or is in it.
+    /// True if it waits for its first slice, or is in it.
     pub fn is_foreground(&self) -> bool {
         self.activity == Activity::Foreground
     }
 
-    /// Service to come.
+    /// Service still to come.
     pub fn remaining(&self) -> Span {
         self.transaction.demand - self.attained
     }

@@ -1,4 +1,4 @@
-//! What the parameters mean together: a checked configuration.
+//! The checked configuration: values derived from the parameters together.
 
 use serde_json::Value;
 use thinktime_engine::drum::DrumPlan;
@@ -89,7 +89,7 @@ pub(super) struct Config {
     /// Mean time until that state changes [s].
     pub state_s: f64,
     /// FREE and FRET in force.
-    pub algorithm: Algorithm,
+    algorithm: Algorithm,
     /// Activities whose CP time no counter includes.
     pub unmeasured: Unmeasured,
     /// Limits of the queues.

@@ -71,7 +71,7 @@ pub(super) struct Disks {
     /// Spindles that serve.
     pub busy: Busy,
     /// Requests waiting or being served.
-    pub present: Balance,
+    present: Balance,
 }
 
 impl Disks {
@@ -88,6 +88,7 @@ impl Disks {
         }
     }
 
+    /// Number of spindles.
     pub fn spindles(&self) -> u32 {
         self.plan.spindles
     }

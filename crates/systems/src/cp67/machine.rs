@@ -1,4 +1,4 @@
-//! The processor: what runs next, for how long, and what happens when it ends.
+//! The processor: the choice of its next work, the length of it, and the effect of its end.
 //!
 //! The processor's time is cut into [`Segment`]s: passes of the dispatcher, problem state time of a user, and the
 //! service of CP that ends it. CP's own work (for a line that came in, spooling, log-ons) comes before all users.
@@ -25,13 +25,21 @@ use crate::kernel::{Monitor, Replication, Simulated};
 /// Near slots of the calendar; each user has a far one, for actions of its owner at the terminal.
 const PROCESSOR: Slot = Slot(0);
 const DRUM: Slot = Slot(1);
+/// Begin or end of a stretch.
 pub(super) const START_STOP: Slot = Slot(2);
+/// Crash of the system.
 pub(super) const RESTART: Slot = Slot(3);
+/// CP's base work.
 pub(super) const SECOND: Slot = Slot(4);
+/// DUSETIMR is started.
 pub(super) const READING: Slot = Slot(5);
+/// A possible log-on.
 pub(super) const LOG_ON: Slot = Slot(6);
+/// A block has been printed.
 pub(super) const PRINTER: Slot = Slot(7);
+/// A large activity begins.
 pub(super) const ACTIVITY: Slot = Slot(8);
+/// A piece of a large activity.
 pub(super) const PIECE: Slot = Slot(9);
 const DISKS: Slot = Slot(10);
 
@@ -64,11 +72,17 @@ struct Segment {
 /// The whole simulated system: processor with CP, storage, drum and disks, the users, and the recorder's
 /// readings.
 pub(super) struct Machine<'a, M> {
+    /// The configuration.
     pub(super) config: &'a Config,
+    /// Users, the operator first.
     pub(super) users: Vec<User>,
+    /// Users who may run, and those who wait to be admitted.
     pub(super) queues: Queues,
+    /// Page frames by their holders.
     pub(super) storage: Storage,
+    /// The paging drum.
     pub(super) drum: Drum<Page>,
+    /// Spindles and channels of the users' virtual disks.
     pub(super) disks: Disks,
     /// CP's own work, in order of its arrival.
     chores: VecDeque<Chore>,
@@ -92,6 +106,7 @@ pub(super) struct Machine<'a, M> {
     waited_at_start: u128,
     /// Time between two readings of DUSETIMR.
     pub(super) interval: Span,
+    /// Readings of DUSETIMR.
     pub(super) readings: Readings,
     /// Whether DUSETIMR was started and has not yet read.
     pub(super) reading_due: bool,
@@ -105,6 +120,7 @@ pub(super) struct Machine<'a, M> {
     pub(super) over: bool,
     /// Factors of the current day.
     pub(super) day: Day,
+    /// Files that wait for the printer.
     pub(super) printer: Printer,
     /// Large activities in progress: CP time that is left of each [ns].
     pub(super) pieces: VecDeque<u64>,
@@ -114,11 +130,13 @@ pub(super) struct Machine<'a, M> {
     pub(super) population: Stream,
     /// Source of the streams of days.
     pub(super) streams: Streams,
+    /// Everything that is measured.
     pub(super) measures: Measures,
     /// Names of the users in the log.
     pub(super) labels: Vec<std::sync::Arc<str>>,
     /// Names of the classes in the log.
     pub(super) classes: Vec<std::sync::Arc<str>>,
+    /// Receiver of events, interactions, samples and user rows.
     pub(super) monitor: &'a mut M,
 }
 
@@ -416,11 +434,13 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
+    /// `user` leaves its queue; its pages may be taken.
     pub(super) fn leaves_queue(&mut self, user: u32) {
         self.queues.drop(self.users[user as usize].queue);
         self.storage.leaves_queue(user);
     }
 
+    /// `user` waits to be admitted to `queue`.
     pub(super) fn becomes_eligible(&mut self, user: u32, queue: Queue) {
         self.users[user as usize].state = State::Eligible;
         self.queues.wants(user, queue);

@@ -31,7 +31,7 @@ fn named<'de, D: Deserializer<'de>>(deserializer: D) -> Result<&'static Period, 
     period.ok_or_else(|| D::Error::custom(format!("there is no period {name}")))
 }
 
-/// Values given or default; words, ranges and sources stand in `parameters.toml`.
+/// Values given or default; ranges and sources are in `parameters.toml`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Parameters {

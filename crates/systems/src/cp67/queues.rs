@@ -14,6 +14,7 @@ pub(super) enum Queue {
     Batch,
 }
 
+/// Both queues, in the order in which they are served.
 pub(super) const QUEUES: [Queue; 2] = [Queue::Interactive, Queue::Batch];
 
 /// Limits of the dispatcher.

@@ -12,7 +12,9 @@ const DAYS_BEFORE_MONDAY: i64 = 3;
 /// A stretch of time in which the machine is up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stretch {
+    /// Start-up.
     pub from: Time,
+    /// Shutdown.
     pub to: Time,
 }
 
@@ -45,6 +47,7 @@ impl Schedule {
         (self.first_day + DAYS_BEFORE_MONDAY + day as i64).rem_euclid(7) as u64
     }
 
+    /// True on Saturday and Sunday.
     pub fn is_weekend(&self, time: Time) -> bool {
         self.weekday(time.0 / DAY) >= 5
     }

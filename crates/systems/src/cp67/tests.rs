@@ -136,7 +136,7 @@ fn a_machine_without_users_waits_and_reads() {
     assert!((outcome.ended.seconds() - (1.0 + 50.0 * INTERVAL_S)).abs() < 1.0);
 }
 
-/// What DUSETIMR tells.
+/// Reports of DUSETIMR.
 #[derive(Default)]
 struct Watch {
     samples: Vec<(Time, Span, Vec<Cell>)>,

@@ -138,9 +138,11 @@ pub(super) enum End {
 /// A user identification, signed on or not.
 #[derive(Clone, Debug)]
 pub(super) struct User {
+    /// Whether it is signed on, and what it waits for.
     pub state: State,
     /// Index into the classes; the operator has one after the last.
     pub class: usize,
+    /// Its current task.
     pub task: Task,
     /// When the user wants to leave.
     pub session_ends: Time,
@@ -171,7 +173,7 @@ pub(super) struct User {
     /// Both at the last reading since log-on.
     pub read: Option<(u64, u64)>,
     /// When the session began.
-    pub signed_on_at: Time,
+    signed_on_at: Time,
     /// Think time before the current interaction.
     pub think: Span,
     /// When its line was typed.
@@ -229,6 +231,7 @@ impl User {
         }
     }
 
+    /// True from log-on to log-off.
     pub fn is_signed_on(&self) -> bool {
         !matches!(self.state, State::SignedOff | State::Coming)
     }

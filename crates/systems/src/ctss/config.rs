@@ -1,4 +1,4 @@
-//! What the parameters mean together: a checked configuration.
+//! The checked configuration: values derived from the parameters together.
 
 use std::sync::Arc;
 
@@ -13,28 +13,43 @@ use crate::kernel::{ParameterError, Settings, refuse};
 /// A checked configuration.
 #[derive(Clone, Debug)]
 pub(super) struct Config {
+    /// Users at their terminals.
     pub users: u32,
+    /// Those of them who type interactions at random; they come last.
     pub normal_users: u32,
+    /// Name of the script, for the log.
     pub script_name: String,
+    /// Interactions of the script.
     pub steps: Vec<Step>,
-    /// How many interactions of the script are waited for.
+    /// Number of interactions of the script that are waited for.
     pub waiting: usize,
+    /// Think time of normal users.
     pub normal_think: Distribution,
+    /// Their processor time as a multiple of that in the script.
     pub normal_demand: f64,
+    /// Time a terminal takes to type a line.
     pub line_time: Span,
+    /// Resolution of the scripted users' clock; zero: exact.
     pub clock_resolution: Span,
+    /// Core for users' programs [word].
     pub core: u32,
+    /// Whether only the words needed by the next program are written.
     pub partial_swap: bool,
+    /// Rules of the levels.
     pub scheduler: Scheduler,
+    /// Whether a background program uses idle time.
     pub background: bool,
+    /// Its size [word].
     pub background_words: u32,
+    /// Supervisor time per line, typed or printed.
     pub line_overhead: Span,
-    /// Where programs are swapped to.
+    /// Device that programs are swapped to.
     pub swapper: Device,
-    /// Where commands come from.
+    /// Device that commands come from.
     pub disk: Device,
-    /// The disk as a running program has it, whose files lie under the arm.
+    /// The disk as a running program has it: its files lie under the arm.
     pub files: Device,
+    /// Words per transfer between files and core.
     pub record_words: u32,
 }
 
@@ -91,22 +106,25 @@ impl Config {
         })
     }
 
-    /// Whether `user` plays the script.
+    /// True if `user` plays the script; normal users come after those who do.
     pub fn is_scripted(&self, user: u32) -> bool {
         user < self.users - self.normal_users
     }
 }
 
+/// Rules of the levels with this swap device.
 fn scheduler(parameters: &Parameters, swapper: &Device) -> Scheduler {
     let quantum = parameters.quantum;
     Scheduler {
         levels: parameters.levels as u32,
         quantum: Span::from_seconds(parameters.quantum),
+        // Twice: one program goes out for each that comes in.
         words_per_quantum: quantum / (2.0 * swapper.word_s),
         preempt: parameters.preempt,
     }
 }
 
+/// Interactions of the script, with their demands and their order.
 fn steps(parameters: &Parameters, settings: &Settings) -> Result<Vec<Step>, ParameterError> {
     let demands = settings.demands(&parameters.script, &DEMANDS)?;
     let all = &parameters.script.interactions;

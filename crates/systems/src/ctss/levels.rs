@@ -1,27 +1,32 @@
-//! The scheduler's queues: who runs next, and for how long.
+//! The scheduler's queues: the program that runs next, and the length of its turn.
 
 use serde::Deserialize;
 use std::collections::VecDeque;
 
 use thinktime_engine::Span;
 
-/// When a program that comes to a lower level takes over.
+/// Time at which a program that comes to a lower level takes over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Preempt {
+    /// When it comes.
     AtOnce,
-    /// When the running one has had at least as much time as the newcomer's turn is long.
+    /// When the running program has had at least as much time as the turn of the newcomer is long.
     NewcomersTurn,
+    /// After the running program's turn.
     Never,
 }
 
-/// The rules.
+/// Rules of the levels.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scheduler {
+    /// Number of levels.
     pub levels: u32,
+    /// Turn at level 0.
     pub quantum: Span,
-    /// Words that go out and come in during a quantum.
+    /// Words that are swapped out and in during a quantum [word].
     pub words_per_quantum: f64,
+    /// When a lower level takes over.
     pub preempt: Preempt,
 }
 
@@ -43,14 +48,14 @@ impl Scheduler {
         (level + 1).min(self.levels - 1)
     }
 
-    /// Longest run at `level`.
+    /// Longest run at `level`: twice as long at each level, so that a program that needs long turns is swapped less
+    /// often.
     pub fn turn(&self, level: u32) -> Span {
-        // Twice as long at each level: a program that needs long turns is swapped less often.
         Span(self.quantum.0.saturating_mul(1 << level))
     }
 
-    /// How long a program at `level` may run in this turn before the most urgent one that waits, at `waiting`, takes
-    /// over; none: it is not pre-empted.
+    /// Time for which a program at `level` may run in this turn before the most urgent one that waits, at `waiting`,
+    /// takes over; none: it is not pre-empted.
     pub fn until_preempted(&self, level: u32, waiting: Option<u32>) -> Option<Span> {
         // Only a lower level takes over; the same level waits for the turn to end.
         let waiting = waiting.filter(|waiting| *waiting < level)?;
@@ -71,20 +76,22 @@ impl Levels {
         Levels(vec![VecDeque::new(); levels as usize])
     }
 
+    /// The program of `user` waits behind all others of `level`.
     pub fn push_tail(&mut self, level: u32, user: u32) {
         self.0[level as usize].push_back(user);
     }
 
+    /// The program of `user` waits before all others of `level`.
     pub fn push_head(&mut self, level: u32, user: u32) {
         self.0[level as usize].push_front(user);
     }
 
-    /// The lowest level at which somebody waits.
+    /// Lowest level at which a program waits.
     pub fn lowest(&self) -> Option<u32> {
         self.0.iter().position(|queue| !queue.is_empty()).map(|level| level as u32)
     }
 
-    /// The head of the lowest level goes to run.
+    /// User whose program runs next: the head of the lowest level.
     pub fn take(&mut self) -> Option<u32> {
         self.0.iter_mut().find_map(VecDeque::pop_front)
     }

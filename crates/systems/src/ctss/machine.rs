@@ -1,4 +1,4 @@
-//! The machine as it runs: what happens at each event.
+//! The machine as it runs: the effect of each event.
 //!
 //! The processor does one thing at a time: it supervises, swaps, runs a program, waits for a transfer of that program,
 //! runs the background, or idles. When one has ended it turns to the next.
@@ -20,25 +20,31 @@ use crate::kernel::{Accounted, Amount, Interaction, Monitor, Replication, Simula
 /// Near slots of the calendar; each user has a far one, for the end of thinking.
 pub(super) const PROCESSOR: Slot = Slot(0);
 const CLOCK: Slot = Slot(1);
+/// Number of near slots.
 pub(super) const NEAR_SLOTS: u32 = 2;
 
 /// Users come within a minute from the start.
 const COMING: Span = Span(60_000_000_000);
 
-/// What the processor does.
+/// Work of the processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Activity {
+    /// None, and no background either.
     Idle,
+    /// Lines typed and printed.
     Supervise,
+    /// It waits while words are moved.
     Swap(Move),
+    /// It runs the program of this user.
     Run(u32),
     /// The program of this user waits in core for the disk.
     Transfer(u32),
+    /// It runs the background program.
     Background,
 }
 
 impl Activity {
-    /// Its state, when it is not to run a user's program.
+    /// State in which its time is measured, unless it runs a user's program.
     fn state(self) -> Option<State> {
         match self {
             Activity::Idle => Some(State::Idle),
@@ -50,7 +56,7 @@ impl Activity {
         }
     }
 
-    /// Names of its first and last event in the log, and whose it is.
+    /// Names of its first and last event in the log, and its user.
     fn events(self) -> Option<([&'static str; 2], Option<u32>)> {
         match self {
             Activity::Idle | Activity::Supervise => None,
@@ -71,23 +77,33 @@ impl Activity {
 
 /// The whole simulated system: one processor, core for one program at a time, drum, disk and the users.
 pub(super) struct Machine<'a, M> {
+    /// The configuration.
     config: &'a Config,
+    /// Users and their programs.
     pub(super) users: Vec<User>,
+    /// Programs that wait for their turn.
     levels: Levels,
+    /// Words of programs in core.
     store: Store,
-    /// Whose program has been chosen to run.
+    /// User whose program has been chosen to run.
     chosen: Option<u32>,
-    /// What has to be swapped before it can, or before the background can.
+    /// Swaps to be made before that program, or the background, can run.
     moves: VecDeque<Move>,
-    /// Supervisor's work to be done.
+    /// Supervisor time that is to be spent.
     chores: Span,
+    /// Current work.
     activity: Activity,
-    /// Since when the time of the activity has not been charged.
+    /// Time up to which that work is charged.
     since: Time,
+    /// Random numbers of swaps.
     swap_chance: Stream,
+    /// Random numbers of transfers to and from files.
     disk_chance: Stream,
+    /// Everything that is measured.
     pub(super) measures: Measures,
+    /// Length of an interval of the log's samples.
     interval: Span,
+    /// Receiver of events, interactions and samples.
     monitor: &'a mut M,
 }
 
@@ -151,6 +167,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
+    /// `user` thinks from `from` on, and then types a line.
     fn thinks(&mut self, user: u32, from: Time, calendar: &mut Calendar) {
         let typed = self.users[user as usize].thinks(&self.config.steps, &self.config.normal_think, from);
         calendar.set(calendar.far(user), typed, Priority::Arrival);
@@ -177,12 +194,13 @@ impl<M: Monitor> Machine<'_, M> {
         self.disturb(calendar);
     }
 
+    /// Lines typed or printed cost supervisor time.
     fn lines(&mut self, lines: u32) {
         self.measures.counts.lines += u64::from(lines);
         self.chores += Span(self.config.line_overhead.0 * u64::from(lines));
     }
 
-    /// An input comes to the scheduler: for the program that waits for it, or for one that comes from the disk.
+    /// The scheduler gets an input: for the program that waits for it, or for one that comes from the disk.
     fn takes_up(&mut self, user: u32, input: Input, now: Time) {
         let step = &self.config.steps[input.step];
         let asking = &mut self.users[user as usize];
@@ -212,7 +230,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.levels.push_tail(level, user);
     }
 
-    /// Somebody has come: who idles or runs may have to give way.
+    /// A program has come: the running one may have to give way.
     fn disturb(&mut self, calendar: &mut Calendar) {
         match self.activity {
             Activity::Idle | Activity::Background => {
@@ -230,7 +248,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
-    /// How long `user`'s program may go on now.
+    /// Longest time for which `user`'s program may continue now.
     fn limit(&self, user: u32) -> Span {
         let running = &self.users[user as usize];
         let (Some(job), Some(program)) = (&running.job, &running.program) else { return Span::ZERO };
@@ -244,6 +262,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
+    /// The processor begins an activity.
     fn begin(&mut self, activity: Activity, now: Time) {
         self.activity = activity;
         self.since = now;
@@ -256,7 +275,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
-    /// The processor turns to something else, which follows at once.
+    /// The processor ends its activity; another follows at once.
     fn end(&mut self, now: Time) {
         self.charge(now);
         match self.activity.state() {
@@ -268,7 +287,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
-    /// The time of the activity so far is charged to whom it is for.
+    /// Charges the time of the activity so far to its user.
     fn charge(&mut self, now: Time) {
         let time = now.since(self.since);
         self.since = now;
@@ -299,7 +318,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
-    /// What the processor does next.
+    /// The processor begins its next activity.
     fn proceed(&mut self, calendar: &mut Calendar) {
         let now = calendar.now();
         let (activity, length) = self.next(now);
@@ -309,7 +328,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
-    /// What comes next, and how long it takes; none: until something happens.
+    /// Next activity, and its length; none: until something happens.
     fn next(&mut self, now: Time) -> (Activity, Option<Span>) {
         if self.chores > Span::ZERO {
             // Lines typed meanwhile cost supervisor time, which comes before any program.
@@ -341,6 +360,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
+    /// Length of a swap.
     fn swap_time(&mut self, moved: Move) -> Span {
         self.measures.moved(moved.kind, moved.words);
         match moved.kind {
@@ -349,7 +369,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
-    /// The program of `user` is to run.
+    /// The program of `user` is to run: gets it into core.
     fn call_in(&mut self, user: u32) {
         self.measures.counts.turns += 1;
         let called = &mut self.users[user as usize];
@@ -361,6 +381,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.make_ready(user, words, kind);
     }
 
+    /// Gets `words` words of a program into core.
     fn make_ready(&mut self, owner: u32, words: u32, kind: Kind) {
         self.moves.extend(self.store.make_room(owner, words));
         let missing = self.store.fill(owner, words);
@@ -369,7 +390,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
-    /// What was in progress has ended.
+    /// The current activity has ended.
     fn activity_ends(&mut self, calendar: &mut Calendar) {
         let ended = self.activity;
         self.end(calendar.now());
@@ -391,7 +412,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.proceed(calendar);
     }
 
-    /// A program has stopped; returns how long it has to wait in core, if that is why.
+    /// Time for which a program that has stopped waits in core for a transfer, if that is why.
     fn stops(&mut self, user: u32, calendar: &mut Calendar) -> Option<Span> {
         let now = calendar.now();
         let stopped = &mut self.users[user as usize];
@@ -432,6 +453,7 @@ impl<M: Monitor> Machine<'_, M> {
         None
     }
 
+    /// The work of an input is done.
     fn completes(&mut self, user: u32, calendar: &mut Calendar) {
         let (now, config) = (calendar.now(), self.config);
         self.chosen = None;
@@ -440,9 +462,9 @@ impl<M: Monitor> Machine<'_, M> {
         let Some(job) = done.job.take() else { return };
         let (input, scripted) = (job.input, done.scripted);
         let step = &config.steps[input.step];
-        let told = self.by_the_clock(now) - self.by_the_clock(input.arrived);
+        let response = self.by_the_clock(now) - self.by_the_clock(input.arrived);
         self.measures.leaves_level(&job, now);
-        self.measures.completes(&input, step, scripted, told, now);
+        self.measures.completes(&input, step, scripted, response, now);
         if let Some(began) = input.began {
             if input.step + 1 == config.steps.len() && began >= self.measures.since {
                 self.measures.script.record(now.since(began));
@@ -465,7 +487,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
-    /// What the clock of a scripted user shows.
+    /// Time as the clock of a scripted user shows it.
     fn by_the_clock(&self, time: Time) -> Span {
         match self.config.clock_resolution.0 {
             // No resolution: an exact clock.
@@ -475,6 +497,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
+    /// Reports the interaction of `user`; without `completion`, one that the end of the run cuts short.
     fn report(&mut self, user: u32, completion: Option<Time>) {
         if !M::LISTENS {
             return;
@@ -494,6 +517,7 @@ impl<M: Monitor> Machine<'_, M> {
         });
     }
 
+    /// Ends an interval of the log's samples.
     fn sample(&mut self, now: Time) {
         self.charge(now);
         let start = self.measures.sampled.at;
@@ -507,7 +531,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.measures.sampled.at = now;
     }
 
-    /// Inputs that nobody has begun to work on.
+    /// Reports inputs on which no work has begun.
     fn report_waiting(&mut self, user: u32) {
         for place in 0..self.users[user as usize].waiting.len() {
             if M::LISTENS {

@@ -1,4 +1,4 @@
-//! What is measured as a run goes, and the laws that must hold for it.
+//! Measures of a run, and the laws that must hold for it.
 
 use thinktime_engine::{Balance, Batches, Busy, LawViolation, Laws, Level, Span, Tally, Time};
 
@@ -6,15 +6,22 @@ use super::config::Config;
 use super::store::Kind;
 use super::users::{Input, Job, Step, User};
 
-/// What the processor does when it does not run a user's program.
+/// Use of the processor other than running a user's program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
+    /// The background program runs.
     Background = 0,
+    /// A program is read from the drum.
     SwapIn = 1,
+    /// A program is written to the drum.
     SwapOut = 2,
+    /// A command is read from the disk.
     CommandLoad = 3,
+    /// Lines are typed or printed.
     Supervisor = 4,
+    /// A program waits in core for its files.
     DiskWait = 5,
+    /// No work.
     Idle = 6,
 }
 
@@ -30,6 +37,7 @@ pub(super) const STATES: [State; 7] = [
 ];
 
 impl State {
+    /// State of the processor during a swap.
     pub fn of(kind: Kind) -> State {
         match kind {
             Kind::Dump => State::SwapOut,
@@ -39,61 +47,88 @@ impl State {
     }
 }
 
-/// Numbers of things that happened, and times that are not areas [ns].
+/// Events, and times that are not areas [ns].
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
+    /// Lines typed by users.
     pub inputs: u64,
+    /// Inputs whose work is done.
     pub interactions: u64,
+    /// Lines typed and printed.
     pub lines: u64,
+    /// Reads from the drum.
     pub swap_ins: u64,
+    /// Writes to the drum.
     pub swap_outs: u64,
+    /// Commands read from the disk.
     pub command_loads: u64,
+    /// Words of these transfers.
     pub swap_words: u64,
+    /// Transfers between files and core.
     pub disk_transfers: u64,
+    /// Programs chosen to run.
     pub turns: u64,
+    /// Programs that gave way to one at a lower level.
     pub preemptions: u64,
+    /// Completed interactions of scripted users.
     pub script_interactions: u64,
-    /// Those of them that were waited for, and their responses by the user's clock.
+    /// Those of them that were waited for.
     pub script_waits: u64,
+    /// Responses of these by the user's clock, added up [ns].
     pub script_response: u128,
+    /// Run time of scripted users [ns].
     pub script_run: u128,
+    /// Swap time of scripted users [ns].
     pub script_swap: u128,
+    /// Swap time of the background [ns].
     pub background_swap: u128,
 }
 
+/// Everything that is measured as a run goes.
 #[derive(Clone, Debug)]
 pub(super) struct Measures {
     /// When statistics began.
     pub since: Time,
+    /// Sums since then.
     pub counts: Counts,
     /// Inputs in the system.
     pub interactions: Balance,
-    /// Programs at each level, that which runs included.
+    /// Programs at each level, the running one included.
     levels: Vec<Balance>,
-    /// Users' programs that run.
+    /// Runs of users' programs.
     pub run: Busy,
+    /// 1 while the processor is in each of [`STATES`].
     states: [Level; STATES.len()],
     /// Responses of all users who waited.
     pub response: Tally,
-    /// Responses of scripted users, by their clock: all, those of heavy commands, and by interaction.
+    /// Responses of scripted users by their clock.
     pub scripted: Tally,
+    /// Those of heavy commands.
     pub heavy: Tally,
+    /// Those of other commands.
     pub light: Tally,
+    /// By interaction that is waited for.
     pub by_interaction: Vec<Tally>,
     /// Whole runs of the script.
     pub script: Tally,
     /// The series of all users' responses.
     pub batches: Batches,
+    /// State at the last sample.
     pub sampled: Sampled,
 }
 
 /// Counts and areas when the last sample was taken.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sampled {
+    /// Its time.
     pub at: Time,
+    /// Counts.
     pub counts: Counts,
+    /// Run time of users' programs [ns].
     pub run: u128,
+    /// Time in each state [ns].
     pub states: [u128; STATES.len()],
+    /// Area of inputs in the system [ns].
     pub present: u128,
 }
 
@@ -119,10 +154,12 @@ impl Measures {
         }
     }
 
+    /// The processor enters `state`.
     pub fn enters(&mut self, state: State, now: Time) {
         self.states[state as usize].add(now, 1);
     }
 
+    /// The processor leaves `state`.
     pub fn leaves(&mut self, state: State, now: Time) {
         self.states[state as usize].subtract(now, 1);
     }
@@ -137,14 +174,17 @@ impl Measures {
         [State::SwapIn, State::SwapOut, State::CommandLoad].map(|state| self.area(state, now)).iter().sum()
     }
 
+    /// A program comes to `level`.
     pub fn enters_level(&mut self, level: u32, now: Time) {
         self.levels[level as usize].enter(now);
     }
 
+    /// A program leaves its level.
     pub fn leaves_level(&mut self, job: &Job, now: Time) {
         self.levels[job.level as usize].leave(now, job.at_level);
     }
 
+    /// Counts a swap.
     pub fn moved(&mut self, kind: Kind, words: u32) {
         self.counts.swap_words += u64::from(words);
         match kind {
@@ -154,8 +194,8 @@ impl Measures {
         }
     }
 
-    /// The work of `input` is done; `told` is its response as the user tells it.
-    pub fn completes(&mut self, input: &Input, step: &Step, scripted: bool, told: Span, now: Time) {
+    /// The work of `input` is done; `by_clock` is its response by the clock of the user.
+    pub fn completes(&mut self, input: &Input, step: &Step, scripted: bool, by_clock: Span, now: Time) {
         self.interactions.leave(now, input.arrived);
         self.run.complete(input.cpu);
         self.counts.interactions += 1;
@@ -166,14 +206,14 @@ impl Measures {
         self.batches.record(now, response);
         if scripted {
             self.counts.script_waits += 1;
-            self.counts.script_response += u128::from(told.0);
-            self.scripted.record(told);
-            self.by_interaction[place].record(told);
-            if step.heavy { &mut self.heavy } else { &mut self.light }.record(told);
+            self.counts.script_response += u128::from(by_clock.0);
+            self.scripted.record(by_clock);
+            self.by_interaction[place].record(by_clock);
+            if step.heavy { &mut self.heavy } else { &mut self.light }.record(by_clock);
         }
     }
 
-    /// Everything that was counted in two ways agrees; users are charged for all of their time so far.
+    /// Checks that everything counted in two ways agrees; users are charged for all of their time so far.
     pub fn check(&self, now: Time, users: &[User], laws: &mut Laws) -> Result<(), LawViolation> {
         let inputs = users.iter().flat_map(User::inputs).map(|input| input.arrived);
         self.interactions.check("interactions", now, inputs, laws)?;

@@ -11,7 +11,7 @@ choices! {
     SwapDevice { Drum, Disk }
 }
 
-/// Values given or default; words, ranges and sources stand in `parameters.toml`.
+/// Values given or default; ranges and sources are in `parameters.toml`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Parameters {

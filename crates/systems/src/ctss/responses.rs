@@ -9,13 +9,16 @@ use crate::kernel::Measured;
 
 type Row = Measured<Config>;
 
-/// A run that has ended.
+/// Totals of a run from which responses are computed.
 pub(super) struct RunTotals<'a> {
+    /// Measures of the run.
     pub measures: &'a Measures,
+    /// End of the run.
     pub now: Time,
 }
 
 impl RunTotals<'_> {
+    /// Time since statistics began [s].
     fn length_s(&self) -> f64 {
         self.now.since(self.measures.since).seconds()
     }
@@ -24,20 +27,23 @@ impl RunTotals<'_> {
         &self.measures.counts
     }
 
+    /// Share of the time in `state`.
     fn share(&self, state: State) -> f64 {
         seconds(self.measures.area(state, self.now)) / self.length_s()
     }
 
-    /// By interaction of scripted users.
-    fn each(&self, ns: u128) -> f64 {
+    /// Mean per interaction of scripted users [s].
+    fn per_interaction(&self, ns: u128) -> f64 {
         seconds(ns) / self.counts().script_interactions as f64
     }
 
+    /// Rate over the run [1/s].
     fn rate(&self, count: u64) -> f64 {
         count as f64 / self.length_s()
     }
 }
 
+/// Nanoseconds in seconds.
 fn seconds(ns: u128) -> f64 {
     ns as f64 * 1e-9
 }
@@ -48,13 +54,13 @@ fn script() -> Vec<Row> {
             "cpu_per_interaction_s",
             "s",
             "Run and swap time of scripted users, by interaction",
-            |run| run.each(run.counts().script_run + run.counts().script_swap),
+            |run| run.per_interaction(run.counts().script_run + run.counts().script_swap),
         ),
         Row::new("run_per_interaction_s", "s", "Run time of scripted users, by interaction", |run| {
-            run.each(run.counts().script_run)
+            run.per_interaction(run.counts().script_run)
         }),
         Row::new("swap_per_interaction_s", "s", "Swap time of scripted users, by interaction", |run| {
-            run.each(run.counts().script_swap)
+            run.per_interaction(run.counts().script_swap)
         }),
         Row::new(
             "response_mean_s",
@@ -166,7 +172,7 @@ pub(super) fn responses(config: &Config) -> Vec<Row> {
     groups.into_iter().flatten().chain(by_interaction).collect()
 }
 
-/// Columns of the log's `samples`, beside start and length.
+/// Columns of the log's `samples`, after start and length.
 pub(super) fn sample_columns() -> Vec<Column> {
     let time = |name: &str, what: &str| Column::new(name, Type::F64, "s", Kind::Counter, what);
     let count = |name: &str, unit: &str, what: &str| Column::new(name, Type::U64, unit, Kind::Counter, what);

@@ -1,29 +1,38 @@
-//! The users' bank of core: whose words are where. Every program begins at the first word.
+//! The users' bank of core, as pieces of programs. Every program begins at the first word.
 
 use thinktime_engine::{LawViolation, Laws, Span, Stream};
 
-/// Who holds words: users by number, and the background job.
+/// Owner of the words of the background program; users are below.
 pub(super) const BACKGROUND: u32 = u32::MAX;
 
 /// Words of one program that stay in core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Piece {
+    /// User, or [`BACKGROUND`].
     owner: u32,
+    /// First word.
     from: u32,
+    /// Word after the last one.
     to: u32,
 }
 
-/// Words that have to be written to the drum, or read.
+/// Words that have to be swapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Move {
+    /// User, or [`BACKGROUND`].
     pub owner: u32,
+    /// Length of the transfer [word].
     pub words: u32,
+    /// Direction and device.
     pub kind: Kind,
 }
 
+/// Direction and device of a swap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
+    /// Words are written to the drum.
     Dump,
+    /// Words are read from the drum.
     Load,
     /// A command comes from the disk.
     Command,
@@ -32,7 +41,9 @@ pub(super) enum Kind {
 /// Pieces in the order of their places, the first one at word 0. A program in use is complete, and first.
 #[derive(Clone, Debug)]
 pub(super) struct Store {
+    /// Core for users' programs [word].
     size: u32,
+    /// Whether only words that the next program covers are written.
     partial: bool,
     pieces: Vec<Piece>,
 }
@@ -42,7 +53,7 @@ impl Store {
         Store { size, partial, pieces: Vec::new() }
     }
 
-    /// The first `words` words are for `owner`; returns what has to be written first. What `owner` has there stays.
+    /// Swaps to be made before the first `words` words are free for `owner`; words that `owner` has there stay.
     pub fn make_room(&mut self, owner: u32, words: u32) -> Vec<Move> {
         let mut moves = Vec::new();
         for piece in self.pieces.iter_mut().filter(|piece| piece.owner != owner) {
@@ -61,7 +72,7 @@ impl Store {
         moves
     }
 
-    /// `owner` gets the first `words` words, for which there is room; returns how many of them were missing.
+    /// Number of missing words among the first `words`, which `owner` gets; there must be room.
     pub fn fill(&mut self, owner: u32, words: u32) -> u32 {
         let had = self.pieces.iter().find(|piece| piece.owner == owner).copied();
         self.forget(owner);
@@ -70,7 +81,7 @@ impl Store {
         had.map_or(words, |piece| piece.from.min(words))
     }
 
-    /// `owner`'s words are needed no more.
+    /// Drops `owner`'s words: they are no longer needed.
     pub fn forget(&mut self, owner: u32) {
         self.pieces.retain(|piece| piece.owner != owner);
     }
@@ -94,18 +105,19 @@ impl Store {
     }
 }
 
-/// A drum or disk: what a transfer takes.
+/// A drum or disk: times of a transfer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Device {
-    /// Movement of the arm [s].
+    /// Time of the movement of the arm [s].
     pub seek_s: f64,
-    /// The first word comes up to this later, each time as likely [s].
+    /// Upper limit of the time until the first word comes, which is uniform from zero [s].
     pub revolution_s: f64,
+    /// Transfer time of a word [s].
     pub word_s: f64,
 }
 
 impl Device {
-    /// Time of a transfer of `words` words; draws where the platter stands.
+    /// Time of a transfer of `words` words, with a latency drawn at random.
     pub fn transfer(&self, words: u32, chance: &mut Stream) -> Span {
         let access = self.seek_s + self.revolution_s * chance.uniform();
         Span::from_seconds(access + self.word_s * f64::from(words))

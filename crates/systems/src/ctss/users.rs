@@ -1,4 +1,4 @@
-//! Users and their programs: what is typed, what waits, and what is at work.
+//! Users and their programs: lines to type, inputs that wait, and the one at work.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,62 +8,86 @@ use thinktime_engine::{Component, Distribution, Span, Stream, Streams, Time};
 /// An interaction of the script, with its demands on this machine.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
+    /// Command that is typed.
     pub command: Arc<str>,
+    /// Think time before it.
     pub think: Distribution,
+    /// Run time [s].
     pub cpu: Distribution,
+    /// Size of the program [word].
     pub words: Distribution,
+    /// Transfers between files and core.
     pub disk: Distribution,
+    /// Lines of the reply.
     pub lines: Distribution,
+    /// Whether it counts as a heavy command.
     pub heavy: bool,
-    /// Which of those that are waited for it is, from 0; none: it is not waited for.
+    /// Index among those that are waited for; none: it is not waited for.
     pub waiting: Option<usize>,
-    /// Whether the interaction before it is of the same command, whose program goes on.
+    /// Whether the interaction before it is of the same command, so that its program continues.
     pub goes_on: bool,
     /// Whether the one after it is.
     pub stays: bool,
 }
 
-/// An input, and what it asks for.
+/// A typed line, with its demands.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Input {
+    /// Its interaction of the script.
     pub step: usize,
+    /// Think time before it.
     pub think: Span,
+    /// When it was typed.
     pub arrived: Time,
+    /// Run time.
     pub cpu: Span,
+    /// Size of the program [word].
     pub words: u32,
+    /// Transfers between files and core.
     pub disk: u32,
+    /// Lines of the reply.
     pub lines: u32,
     /// When the user began this run of the script; none for users who play none.
     pub began: Option<Time>,
 }
 
-/// The input that is being worked on.
+/// Work on an input.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job {
+    /// The input.
     pub input: Input,
+    /// When its program first ran.
     pub first_service: Option<Time>,
+    /// Run time received.
     pub attained: Span,
+    /// Level at which it waits or runs.
     pub level: u32,
-    /// Since when it waits at its level or runs from there.
+    /// When it came to that level.
     pub at_level: Time,
-    /// Run time of the turn, and of that since the program was chosen to run.
+    /// Run time in this turn.
     pub had: Span,
+    /// Run time since the program was last chosen to run.
     pub stint: Span,
+    /// Transfers that are done.
     pub transfers: u32,
-    /// The program comes from the disk.
+    /// Whether the program still has to come from the disk.
     pub fresh: bool,
 }
 
-/// The next thing that stops a program that runs.
+/// Reason for which a running program stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
+    /// It needs a record of a file.
     Transfer,
+    /// It asks for another size.
     Resize,
+    /// Its work is done.
     Done,
 }
 
 impl Job {
-    /// What stops it next, and the run time until then. Transfers lie evenly over the run, the first one before it.
+    /// Run time until the program stops next, and the reason. Transfers are spread evenly over the run, the first
+    /// one before it.
     pub fn next_stop(&self, size: u32) -> (Span, Stop) {
         let input = &self.input;
         let share =
@@ -82,6 +106,7 @@ impl Job {
     }
 }
 
+/// The earlier of two stops.
 trait Sooner {
     fn min_by_time(self, other: Self) -> Self;
 }
@@ -95,29 +120,40 @@ impl Sooner for (Span, Stop) {
 /// A program that runs, waits to run, or waits for input.
 #[derive(Clone, Debug)]
 pub(super) struct Program {
+    /// Command that it carries out.
     pub command: Arc<str>,
+    /// Its size [word].
     pub words: u32,
 }
 
 /// A user at a terminal, with a program or none.
 #[derive(Clone, Debug)]
 pub(super) struct User {
+    /// Whether the user plays the script.
     pub scripted: bool,
+    /// Random numbers of the choice of interactions.
     choice: Stream,
+    /// Random numbers of think times.
     think: Stream,
+    /// Random numbers of demands.
     demand: Stream,
     /// The interaction that is typed next.
     pub next: usize,
-    pub next_think: Span,
+    /// Think time before it.
+    next_think: Span,
+    /// When this run of the script began.
     began: Option<Time>,
-    /// Inputs that came while one was being worked on.
+    /// Inputs that came during work on an earlier one.
     pub waiting: VecDeque<Input>,
+    /// Work in progress.
     pub job: Option<Job>,
+    /// Program of the user, at work or waiting for input.
     pub program: Option<Program>,
-    /// Processor time, time of swaps since statistics began [ns].
+    /// Processor time since statistics began [ns].
     pub run: u128,
+    /// Time of swaps since statistics began [ns].
     pub swap: u128,
-    /// Inputs that came, or were being worked on, since the last sample.
+    /// Whether there was an input since the last sample.
     pub active: bool,
 }
 
@@ -141,12 +177,12 @@ impl User {
         }
     }
 
-    /// When a user comes, up to `within` after the start.
+    /// Time at which the user comes, uniform up to `within` after the start.
     pub fn arrives(&mut self, within: Span) -> Time {
         Time((within.0 as f64 * self.think.uniform()) as u64)
     }
 
-    /// The user begins to think at `now`; returns when the next line has been typed.
+    /// Time at which the next line has been typed, by a user who begins to think at `now`.
     pub fn thinks(&mut self, steps: &[Step], normal_think: &Distribution, now: Time) -> Time {
         let think = if self.scripted {
             if self.next == 0 {
@@ -162,7 +198,7 @@ impl User {
         now + think
     }
 
-    /// A line has been typed.
+    /// The line that has been typed, with its demands.
     pub fn types(&mut self, steps: &[Step], demand: f64, core: u32, now: Time) -> Input {
         let step = &steps[self.next];
         let cpu = step.cpu.sample(&mut self.demand);

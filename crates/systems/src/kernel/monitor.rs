@@ -88,22 +88,34 @@ pub struct Interaction {
 
 /// Writes a replication into a log, as one session.
 pub struct LogMonitor {
+    /// The log.
     writer: LogWriter,
+    /// Table of intervals.
     samples: TableId,
+    /// Table of users by interval, if the system has one.
     users: Option<TableId>,
+    /// Tables of interactions and events, if they are written.
     trace: Option<Trace>,
+    /// Start of simulated time, microseconds since 1970 UTC.
     epoch_us: i64,
+    /// Rows that wait to be written.
     sample_rows: Vec<Row>,
+    /// The same of users.
     user_rows: Vec<Row>,
     // Kept to the end: a run cannot be broken off from within an event.
+    /// First failure of the log.
     failure: Option<LogError>,
 }
 
+/// Tables of interactions and events.
 struct Trace {
     interactions: TableId,
     events: TableId,
+    /// Number of users, a column of every interaction.
     population: u64,
+    /// Rows that wait to be written.
     interaction_rows: Vec<Row>,
+    /// The same of events.
     event_rows: Vec<Row>,
 }
 
@@ -135,7 +147,7 @@ pub struct Tables {
     pub trace_of: Option<u64>,
 }
 
-/// The columns `names` of a table of the vocabulary.
+/// Schema of a table of the vocabulary with the columns `names` only.
 fn kept(table: TableSchema, names: &[&str]) -> TableSchema {
     let columns = names.iter().filter_map(|name| table.columns.iter().find(|column| column.name == *name));
     TableSchema::new(&table.name, columns.cloned().collect())
@@ -172,6 +184,7 @@ impl LogMonitor {
         })
     }
 
+    /// A simulated time in the log.
     fn instant(&self, time: Time) -> Value {
         // Cut to microseconds, the log's resolution: never later than it was.
         Value::Time(self.epoch_us + (time.0 / 1000) as i64)
@@ -221,6 +234,7 @@ impl Trace {
     }
 }
 
+/// Name of a user in the log.
 fn user_label(user: u32) -> Value {
     Value::Text(format!("user:{user}").into())
 }

@@ -20,9 +20,9 @@ pub struct ParameterError {
     pub system: String,
     /// Its name.
     pub parameter: String,
-    /// What was given and what is wrong with it.
+    /// The value given, and the reason why it is wrong.
     pub problem: String,
-    /// What is allowed.
+    /// The allowed values.
     pub remedy: String,
 }
 
@@ -75,6 +75,7 @@ pub enum Allowed {
 }
 
 impl Allowed {
+    /// The allowed values as a remedy.
     fn words(&self, unit: &str) -> String {
         let unit = if unit.is_empty() { String::new() } else { format!(" [{unit}]") };
         match self {
@@ -100,6 +101,7 @@ impl Allowed {
         }
     }
 
+    /// True if `value` is allowed.
     fn admits(&self, value: &Value) -> bool {
         match self {
             Allowed::Integer { from, to } => value.as_u64().is_some_and(|n| (*from..=*to).contains(&n)),
@@ -207,23 +209,27 @@ impl ParameterFile {
             toml::from_str(text).unwrap_or_else(|error| panic!("a file of parameters is wrong: {error}"))
         };
         // Lengths have no default that would suit all systems: each file gives its own.
-        let (own, mut common) = (read(text), read(COMMON));
-        for (name, default) in [("length", own.length), ("interval", own.interval)] {
+        let (file, mut common) = (read(text), read(COMMON));
+        for (name, default) in [("length", file.length), ("interval", file.interval)] {
             if let Some(parameter) = common.parameters.iter_mut().find(|p| p.field == name) {
                 parameter.default = json!(default);
             }
         }
-        own.parameters.into_iter().chain(common.parameters).collect()
+        file.parameters.into_iter().chain(common.parameters).collect()
     }
 }
 
+/// Declarations of the parameters that every system has.
 const COMMON: &str = include_str!("common.toml");
 
 /// Parameters that every system has.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Common {
+    /// Simulated time of a replication, the warm-up included.
     pub length: Span,
+    /// Seconds without statistics, or mser5.
     pub warm_up: Value,
+    /// Length of the intervals of the log's samples.
     pub interval: Span,
 }
 
@@ -232,8 +238,9 @@ pub(crate) struct Common {
 pub(crate) struct OrOwn(Option<f64>);
 
 impl OrOwn {
-    pub fn or(self, own: f64) -> f64 {
-        self.0.unwrap_or(own)
+    /// The number, or `default`: that of the version or period.
+    pub fn or(self, default: f64) -> f64 {
+        self.0.unwrap_or(default)
     }
 }
 
@@ -276,7 +283,7 @@ pub struct Settings {
     system: &'static str,
     /// By name, spelt out: as the manifest shows them, and as they can be given again.
     values: BTreeMap<String, Value>,
-    /// As given, by field.
+    /// As given or default, by field of the struct.
     fields: Map<String, Value>,
 }
 
@@ -304,7 +311,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// `value` spelt out.
+    /// `value` spelt out, if it is allowed.
     fn check(&self, name: &str, parameter: &Parameter, value: &Value) -> Result<Value, ParameterError> {
         let wrong = |problem: String, remedy: String| ParameterError {
             system: self.system.into(),
@@ -334,6 +341,7 @@ impl Settings {
         }
     }
 
+    /// Sets a field, or a field of a field.
     fn set_field(&mut self, field: &str, value: Value) {
         match field.split_once('.') {
             None => self.fields.insert(field.to_owned(), value),
@@ -349,8 +357,8 @@ impl Settings {
     /// # Errors
     /// The struct and the file of parameters disagree, whatever was given: a defect that the tests notice.
     pub(crate) fn own<P: DeserializeOwned>(&self) -> Result<P, ParameterError> {
-        let own = self.fields.iter().filter(|(field, _)| !COMMON_FIELDS.contains(&field.as_str()));
-        self.read(own.map(|(field, value)| (field.clone(), value.clone())).collect())
+        let fields = self.fields.iter().filter(|(field, _)| !COMMON_FIELDS.contains(&field.as_str()));
+        self.read(fields.map(|(field, value)| (field.clone(), value.clone())).collect())
     }
 
     /// The parameters that every system has.
@@ -361,6 +369,7 @@ impl Settings {
         self.read(self.fields.clone())
     }
 
+    /// Reads fields into a struct.
     fn read<P: DeserializeOwned>(&self, fields: Map<String, Value>) -> Result<P, ParameterError> {
         serde_json::from_value(Value::Object(fields)).map_err(|error| ParameterError {
             system: self.system.into(),

@@ -66,7 +66,7 @@ pub(crate) trait Simulated<'c, M: Monitor>: Model + Accounted {
 /// A machine that accounts for its run.
 // Apart from `Simulated`, so that responses need the machine and the machine needs no responses.
 pub(crate) trait Accounted {
-    /// What the machine was made from.
+    /// The configuration of the machine.
     type Configuration: Configuration;
 
     /// Totals from the begin of statistics up to `now`.
@@ -76,7 +76,7 @@ pub(crate) trait Accounted {
     fn batches(&self) -> &Batches;
 }
 
-/// A configuration of whichever system, ready to run.
+/// A configuration of any system, ready to run.
 pub trait Prepared: Send + Sync {
     /// Descriptions of [`Outcome::responses`], in order.
     fn responses(&self) -> Vec<Response>;
@@ -230,12 +230,15 @@ pub struct Response {
     pub description: Cow<'static, str>,
 }
 
-/// A response, and how it follows from the totals of a replication.
+/// A response, and its computation from the totals of a replication.
 pub(crate) struct Measured<C: Configuration> {
+    /// Its description.
     pub response: Response,
+    /// Its computation.
     value: Computed<C>,
 }
 
+/// Computation of a response from totals.
 enum Computed<C: Configuration> {
     // Functions and not closures: a list of responses is then data that threads can share.
     Of(fn(&C::Totals<'_>) -> f64),

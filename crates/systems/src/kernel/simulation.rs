@@ -38,10 +38,10 @@ pub enum SimulationError {
     Stopped,
 }
 
-/// How the warm-up is chosen.
+/// Choice of the warm-up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum WarmUp {
-    /// So long, by the user.
+    /// This long, as the user gave it.
     Given(Span),
     /// MSER-5 on the main response, averaged over the replications.
     Mser5,
@@ -52,7 +52,7 @@ pub enum WarmUp {
 pub struct RunPlan {
     /// Length of a run, the warm-up included.
     pub length: Span,
-    /// What of it is left out.
+    /// Part of it without statistics.
     pub warm_up: WarmUp,
     /// Length of an interval of the log's `samples`.
     pub interval: Span,
@@ -83,9 +83,13 @@ impl Replications {
 
 /// A system, ready to be replicated.
 pub struct Simulation {
+    /// The system.
     system: &'static System,
+    /// Parameters in force.
     settings: Settings,
+    /// Length, warm-up and sampling interval.
     plan: RunPlan,
+    /// The configuration.
     prepared: Box<dyn Prepared>,
 }
 
@@ -155,6 +159,7 @@ impl Simulation {
         Ok(Replications { first_replication: replications.start, outcomes, warm_up, settled })
     }
 
+    /// Runs one replication, into `log` if there is one.
     fn replication(
         &self,
         seed: u64,
@@ -207,7 +212,7 @@ impl Simulation {
         Ok(log.finish(outcome.ended, &facts)?)
     }
 
-    /// When session `number` of a log begins: replications follow one another, a second apart.
+    /// Start of session `number` of a log: replications follow one another, a second apart.
     fn starts_us(&self, number: u64, finished: &Replications) -> i64 {
         // A second between them, so that no two sessions of a log overlap or touch.
         let apart = |length_ns: u64| (length_ns / 1000) as i64 + 1_000_000;
@@ -219,6 +224,7 @@ impl Simulation {
         epoch + first as i64 * apart(self.plan.length.0) + here
     }
 
+    /// The `machine` part of the manifest.
     fn machine(&self) -> Value {
         let mut machine = json!({"system": self.system.name, "parameters": self.settings.to_json()});
         let units: Map<String, Value> =
@@ -230,6 +236,7 @@ impl Simulation {
         machine
     }
 
+    /// The `replication` part of the manifest.
     fn facts(&self, number: u64, finished: &Replications, outcome: &Outcome) -> Value {
         // A list, which keeps their order. JSON knows no nan: an absent figure is null.
         let responses: Vec<Value> = self

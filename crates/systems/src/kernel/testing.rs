@@ -44,8 +44,11 @@ pub(crate) fn replication(streams: Streams, warm_up_s: f64, end_s: f64) -> Repli
 /// Keeps every report of a machine.
 #[derive(Default)]
 pub(crate) struct Everything {
+    /// Time, kind and user of each event.
     pub events: Vec<(Time, &'static str, Option<u32>)>,
+    /// In order of their ends.
     pub interactions: Vec<Interaction>,
+    /// Start, length and values of each interval.
     pub samples: Vec<(Time, Span, Vec<thinktime_log::Value>)>,
 }
 

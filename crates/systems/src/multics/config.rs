@@ -1,4 +1,4 @@
-//! What the parameters mean together: a checked configuration.
+//! The checked configuration: values derived from the parameters together.
 
 use serde_json::Value;
 use thinktime_engine::drum::DrumPlan;

@@ -31,7 +31,7 @@ pub(super) struct Disks {
     /// Arms that serve.
     pub busy: Busy,
     /// Requests waiting or being served.
-    pub present: Balance,
+    present: Balance,
 }
 
 impl Disks {

@@ -1,4 +1,4 @@
-//! What happens when something is due: paths end, pages come, lines are typed, meters are read.
+//! Effects of every event: paths end, pages come, lines are typed, meters are read.
 
 use std::collections::VecDeque;
 
@@ -51,7 +51,7 @@ pub(super) enum Interrupt {
 
 /// The whole simulated system: processors, locks, core, drum, disks and the users at their terminals.
 pub(super) struct Machine<'a, M> {
-    /// What was configured.
+    /// The configuration.
     pub(super) config: &'a Config,
     /// Users with their processes, and processes of the system.
     pub(super) users: Vec<User>,
@@ -67,18 +67,20 @@ pub(super) struct Machine<'a, M> {
     pub(super) core: Pool,
     /// The table of active segments.
     pub(super) segments: Pool,
+    /// The paging drum.
     pub(super) drum: Drum<Transfer>,
+    /// The disk arms.
     pub(super) disks: Disks,
     /// Those that no processor has taken yet, in order of arrival.
     pub(super) interrupts: VecDeque<Interrupt>,
     /// Processes whose pages came from the drum since its interrupt was last handled.
-    pub(super) from_drum: Vec<u32>,
+    from_drum: Vec<u32>,
     /// Whether an interrupt of the drum waits or is being handled.
-    pub(super) drum_calls: bool,
+    drum_calls: bool,
     /// Random numbers of path lengths.
     pub(super) paths: Stream,
     /// Random numbers of pages: modified or not, from drum or disk.
-    pub(super) chance: Stream,
+    chance: Stream,
     /// The total time meters.
     pub(super) meters: Meters,
     /// Averages over the run.
@@ -87,6 +89,7 @@ pub(super) struct Machine<'a, M> {
     interval: Span,
     /// The last sample: its time, meters, and area of eligible processes.
     sampled: (Time, Meters, u128),
+    /// Receiver of events, interactions and samples.
     pub(super) monitor: &'a mut M,
 }
 

@@ -9,7 +9,7 @@ use super::users::Charged;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Mean {
     /// Number of observations.
-    pub count: u64,
+    count: u64,
     /// Their sum [ns].
     pub sum: u128,
 }

@@ -24,7 +24,7 @@ fn named<'de, D: Deserializer<'de>>(deserializer: D) -> Result<&'static Version,
     version.ok_or_else(|| D::Error::custom(format!("there is no version {name}")))
 }
 
-/// Values given or default; words, ranges and sources stand in `parameters.toml`.
+/// Values given or default; ranges and sources are in `parameters.toml`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Parameters {

@@ -160,10 +160,12 @@ impl Traffic {
         self.ready.pop_first().map(|(_, process)| process)
     }
 
+    /// True if an eligible process can run.
     pub fn somebody_is_ready(&self) -> bool {
         !self.ready.is_empty()
     }
 
+    /// Number of eligible processes that can run.
     pub fn ready_processes(&self) -> usize {
         self.ready.len()
     }

@@ -177,7 +177,7 @@ pub(super) struct User {
     /// Random numbers of demands.
     pub demand: Stream,
     /// Random numbers of faults.
-    pub fate: Stream,
+    fate: Stream,
 }
 
 impl User {

@@ -17,17 +17,20 @@ pub const SERVICE: usize = 2;
 pub struct Draws {
     /// Lanes of each user, one a purpose that is random for any.
     users: Vec<Lane>,
+    /// Lanes per user.
     each: usize,
     /// Which of a user's lanes is for a purpose.
     lane: Vec<usize>,
-    /// Of customers from outside, who have streams by their number.
+    /// By purpose; customers from outside have streams by their number.
     addresses: Vec<Address>,
 }
 
-/// A stream and the next time from it, which is drawn before it is wanted: the processor then has it at hand when
-/// the calendar waits for it.
+/// A stream and the next time from it. It is drawn before it is needed: the processor then has it at hand when the
+/// calendar waits for it.
 struct Lane {
+    /// Of one user and one purpose.
     stream: Stream,
+    /// The next time.
     ready: Span,
 }
 
@@ -71,7 +74,7 @@ impl Draws {
         }
     }
 
-    /// Where `customer` goes, by `table`.
+    /// Step that `customer` takes next, by `table`.
     pub fn way(&mut self, customer: u32, outside: [u64; 3], table: &Alias<u32>) -> u32 {
         match self.users.get_mut(customer as usize * self.each + self.lane[WAY]) {
             Some(lane) => table.choose(&mut lane.stream),
@@ -79,6 +82,7 @@ impl Draws {
         }
     }
 
+    /// Stream of a customer from outside for one draw.
     fn outside(&self, purpose: usize, [class, arrival, visit]: [u64; 3]) -> Stream {
         // By class, arrival and visit: the same customer has the same demands in every system that is
         // compared.
@@ -86,7 +90,7 @@ impl Draws {
     }
 }
 
-/// By which law users of `class` draw times for `purpose`: one, wherever they are on their way.
+/// Distribution of the times of users of `class` for `purpose`: one, wherever they are on their way.
 fn law<'a>(plan: &'a Plan, class: &'a ClassPlan, purpose: usize) -> Option<&'a Distribution> {
     match (purpose, &class.source) {
         (THINK, Source::Users { think, .. }) => Some(think),
@@ -98,6 +102,7 @@ fn law<'a>(plan: &'a Plan, class: &'a ClassPlan, purpose: usize) -> Option<&'a D
     }
 }
 
+/// True if `purpose` is random for users of `class`.
 fn is_random(plan: &Plan, class: &ClassPlan, purpose: usize) -> bool {
     if purpose == WAY {
         let ways = plan.steps[class.steps.clone()].iter().map(|step| &step.next);

@@ -8,9 +8,11 @@ use crate::kernel::ParameterError;
 /// Name of this system in errors.
 pub const SYSTEM: &str = "network";
 
-/// The table at `path` of the parameters.
+/// A table within the parameters.
 pub struct Fields<'a> {
+    /// Its place in the parameters, such as `stations[0]`.
     pub path: String,
+    /// Its fields.
     table: &'a Map<String, Value>,
 }
 
@@ -24,7 +26,7 @@ pub fn distribution(path: &str, value: &Value) -> Result<Distribution, Parameter
     })
 }
 
-/// A name of a station or a class: it becomes part of the names of responses.
+/// Refuses a name of a station or class that cannot be part of the name of a response.
 pub fn check_name(path: &str, name: &str, taken: &[&str]) -> Result<(), ParameterError> {
     let sound = name.starts_with(|c: char| c.is_ascii_lowercase())
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
@@ -41,22 +43,24 @@ pub fn check_name(path: &str, name: &str, taken: &[&str]) -> Result<(), Paramete
 }
 
 impl<'a> Fields<'a> {
-    /// The table `value`, which may have the fields `known` and no others.
-    pub fn new(path: String, value: &'a Value, known: &[&str]) -> Result<Fields<'a>, ParameterError> {
+    /// The table `value`, which may have the fields `allowed` and no others.
+    pub fn new(path: String, value: &'a Value, allowed: &[&str]) -> Result<Fields<'a>, ParameterError> {
         let Value::Object(table) = value else {
-            let remedy = format!("give a table with {}", known.join(", "));
+            let remedy = format!("give a table with {}", allowed.join(", "));
             return Err(ParameterError::new(SYSTEM, &path, value, &remedy));
         };
-        if let Some(unknown) = table.keys().find(|key| !known.contains(&key.as_str())) {
-            return Err(ParameterError::unknown(SYSTEM, &format!("field of {path}"), unknown, known));
+        if let Some(unknown) = table.keys().find(|key| !allowed.contains(&key.as_str())) {
+            return Err(ParameterError::unknown(SYSTEM, &format!("field of {path}"), unknown, allowed));
         }
         Ok(Fields { path, table })
     }
 
+    /// Path of field `name`.
     pub fn at(&self, name: &str) -> String {
         format!("{}.{name}", self.path)
     }
 
+    /// Value of field `name`, if it is given.
     pub fn get(&self, name: &str) -> Option<&'a Value> {
         self.table.get(name)
     }
@@ -79,6 +83,7 @@ impl<'a> Fields<'a> {
         if self.get(name).is_some() { Err(self.wrong(name, remedy)) } else { Ok(()) }
     }
 
+    /// A field that is a word.
     pub fn word(&self, name: &str, remedy: &str) -> Result<&'a str, ParameterError> {
         self.get(name).and_then(Value::as_str).ok_or_else(|| self.wrong(name, remedy))
     }
@@ -92,6 +97,7 @@ impl<'a> Fields<'a> {
             .ok_or_else(|| self.wrong(name, &format!("give a whole number from {low} to {high}")))
     }
 
+    /// A field that is a distribution, if it is given.
     pub fn distribution(&self, name: &str) -> Result<Option<Distribution>, ParameterError> {
         self.get(name).map(|value| distribution(&self.at(name), value)).transpose()
     }
@@ -101,7 +107,7 @@ impl<'a> Fields<'a> {
         span(self.get(name), true).ok_or_else(|| self.wrong(name, SLICE))
     }
 
-    /// Several lengths of time above zero.
+    /// A list of lengths of time above zero.
     pub fn slices(&self, name: &str) -> Result<Vec<Span>, ParameterError> {
         let remedy =
             "give a list of time slices, one a level, each a number of at least 1e-9 and at most 1e9 [s]";
@@ -120,8 +126,10 @@ impl<'a> Fields<'a> {
     }
 }
 
+/// Remedy for a wrong time slice.
 const SLICE: &str = "give a number of at least 1e-9 and at most 1e9 [s]";
 
+/// A length of time within the range of the clock.
 fn span(value: Option<&Value>, above_zero: bool) -> Option<Span> {
     let seconds = value?.as_f64().filter(|seconds| (0.0..=1e9).contains(seconds))?;
     let span = Span::from_seconds(seconds);

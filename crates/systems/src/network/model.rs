@@ -16,47 +16,67 @@ use super::samples::Sampler;
 
 /// A replication of a network.
 pub struct Model<'a, M> {
+    /// The configuration.
     pub(super) plan: &'a Plan,
+    /// End, and length of the intervals of samples.
     replication: Replication,
+    /// Receiver of interactions and samples.
     monitor: &'a mut M,
+    /// In the order of the plan.
     pub(super) stations: Vec<AnyStation>,
+    /// Users who think.
     pub(super) think: Delay,
+    /// The users, then customers from outside.
     customers: Vec<Customer>,
     /// Numbers of customers from outside who have left.
     free: Vec<u32>,
+    /// Random numbers of customers.
     draws: Draws,
+    /// Sources of classes whose customers arrive from outside.
     outside: Vec<Outside>,
     /// Customers on their way through the stations.
     pub(super) system: Balance,
     /// Response times by class.
     pub(super) responses: Vec<Tally>,
+    /// The series of all response times.
     pub(super) batches: Batches,
+    /// State of the samples.
     sampler: Sampler,
+    /// Names of the classes in the log.
     labels: Vec<Arc<str>>,
 }
 
+/// A user, or a customer from outside.
 #[derive(Clone, Copy, Debug)]
 struct Customer {
+    /// Index of its class.
     class: u32,
     /// The step on the way, or [`THINKING`], or [`ABSENT`].
     step: u32,
     /// When the interaction began.
     arrived: Time,
+    /// Think time before the interaction.
     thought: Span,
+    /// Demands so far, with a monitor only.
     served: Span,
-    /// Number of the arrival, for one from outside; then of the visit.
+    /// Number of its arrival; 0 for a user.
     arrival: u64,
+    /// Visits to stations so far.
     visit: u64,
 }
 
-// Numbers that no step has, so that a customer needs no tag beside the step.
+/// Step of a user who thinks. A number that no step has, so that a customer needs no further tag.
 const THINKING: u32 = u32::MAX;
+/// Step of a customer who has left, whose place can be used again.
 const ABSENT: u32 = u32::MAX - 1;
 
-/// Where customers of a class come from outside.
+/// Source of the customers of a class from outside.
 struct Outside {
+    /// Index of the class.
     class: u32,
+    /// Random numbers of the times between arrivals.
     stream: Stream,
+    /// Arrivals so far.
     arrivals: u64,
 }
 
@@ -128,6 +148,7 @@ impl<'a, M: Monitor> Simulated<'a, M> for Model<'a, M> {
 }
 
 impl<M: Monitor> Model<'_, M> {
+    /// A user begins to think.
     #[inline(always)]
     fn think(&mut self, customer: u32, calendar: &mut Calendar) {
         let who = &mut self.customers[customer as usize];
@@ -151,7 +172,7 @@ impl<M: Monitor> Model<'_, M> {
         self.visit(customer, step, calendar);
     }
 
-    /// The step, or [`LEAVE`], that the customer takes.
+    /// The step that the customer takes, or [`LEAVE`].
     #[inline(always)]
     fn choose(&mut self, customer: u32, next: &Next) -> u32 {
         match next {
@@ -222,7 +243,7 @@ impl<M: Monitor> Model<'_, M> {
         }
     }
 
-    /// One comes from outside, and the next is on the way.
+    /// A customer comes from outside, and the next arrival is drawn.
     fn arrive(&mut self, source: usize, calendar: &mut Calendar) {
         // The next arrival first: its place in the calendar does not depend on what this one does.
         self.await_arrival(source, calendar);
@@ -244,6 +265,7 @@ impl<M: Monitor> Model<'_, M> {
         self.begin(customer, calendar);
     }
 
+    /// Draws the next arrival of a source.
     fn await_arrival(&mut self, source: usize, calendar: &mut Calendar) {
         let outside = &mut self.outside[source];
         let Source::Arrivals { between } = &self.plan.classes[outside.class as usize].source else { return };
@@ -252,6 +274,7 @@ impl<M: Monitor> Model<'_, M> {
         calendar.set(slot, calendar.now() + wait, Priority::Arrival);
     }
 
+    /// Sets the next sample.
     fn await_sample(&self, calendar: &mut Calendar) {
         let slot = calendar.near((self.stations.len() + self.outside.len()) as u32);
         // Due at the end it is not served: `finish` takes the last sample.
@@ -259,6 +282,7 @@ impl<M: Monitor> Model<'_, M> {
         calendar.set(slot, next, Priority::Observation);
     }
 
+    /// Ends an interval of the log's samples.
     fn sample(&mut self, now: Time) {
         let (start, length, values) = self.sampler.take(now, &self.stations, self.system.present());
         self.monitor.sample(start, length, values);
@@ -266,6 +290,7 @@ impl<M: Monitor> Model<'_, M> {
 }
 
 impl Customer {
+    /// Address of the next draw of a customer from outside.
     fn address(&self) -> [u64; 3] {
         [u64::from(self.class), self.arrival, self.visit]
     }

@@ -15,28 +15,39 @@ use crate::kernel::{ParameterError, Settings, refuse};
 use super::fields::{self, Fields, SYSTEM};
 use super::route::{Next, Route};
 
-/// More would not find room in the calendar.
+/// More users would not find room in the calendar.
 pub const MOST_USERS: u64 = 10_000_000;
+/// Largest number of stations or classes.
 const MOST_STATIONS: usize = 1000;
+/// Largest number of servers of a station.
 const MOST_SERVERS: u64 = 1_000_000;
+/// Largest number of a priority; 0 is the most urgent.
 const LEAST_URGENT: u64 = 100;
 
-/// The parameters of `parameters.toml`, as fields.
+/// Values given or default; ranges and sources are in `parameters.toml`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
+    /// Users of the only class.
     users: u64,
+    /// Their think time [s].
     think: Distribution,
+    /// Time between arrivals of the only class [s], or none.
     arrivals: Value,
+    /// List of tables, one per station.
     stations: Value,
+    /// Route of the only class.
     route: Value,
+    /// List of tables, one per class.
     classes: Value,
 }
 
-/// A network, ready to be simulated.
+/// A checked network.
 #[derive(Clone, Debug)]
 pub struct Plan {
+    /// In the order given.
     pub stations: Vec<StationPlan>,
+    /// In the order given.
     pub classes: Vec<ClassPlan>,
     /// The steps of all classes, one after another.
     pub steps: Vec<Step>,
@@ -45,33 +56,49 @@ pub struct Plan {
 /// One visit of a class to a station.
 #[derive(Clone, Debug)]
 pub struct Step {
+    /// Index of the station.
     pub station: u32,
+    /// Demand of the visit.
     pub service: Distribution,
+    /// Where the customer goes from there.
     pub next: Next,
 }
 
-/// A station.
+/// A station as described.
 #[derive(Clone, Debug)]
 pub struct StationPlan {
+    /// Part of the names of its responses.
     pub name: String,
+    /// Order and way of service.
     pub discipline: Discipline,
+    /// Demand of classes that give none of their own.
     service: Option<Distribution>,
 }
 
-/// Who is served, and how.
+/// Order and way of service.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Discipline {
+    /// First come, first served.
     Fcfs { servers: u64 },
+    /// By priority, without pre-emption.
     Priority { servers: u64 },
+    /// By priority; an arrival takes the server from a less urgent customer.
     PreemptivePriority,
+    /// In turn, for a time slice each; `switching` is lost when another customer follows.
     RoundRobin { slice: Span, switching: Span },
+    /// By level, with a time slice for each level; a customer that used up its slice falls a level.
     Feedback { slices: Vec<Span>, switching: Span },
+    /// The least service received first.
     LeastAttained,
+    /// All at once, at equal rates.
     ProcessorSharing,
+    /// The least service still to come first.
     ShortestRemaining,
+    /// A server for each customer.
     Delay,
 }
 
+/// Names of the disciplines in parameters.
 const DISCIPLINES: [&str; 9] = [
     "fcfs",
     "priority",
@@ -84,35 +111,40 @@ const DISCIPLINES: [&str; 9] = [
     "delay",
 ];
 
-/// Where customers of a class come from.
+/// Origin of the customers of a class.
 #[derive(Clone, Debug)]
 pub enum Source {
+    /// This many users, who think between interactions.
     Users { users: u32, think: Distribution },
+    /// From outside, this far apart.
     Arrivals { between: Distribution },
 }
 
-/// A class of customers.
+/// A class of customers, as described.
 #[derive(Clone, Debug)]
 pub struct ClassPlan {
+    /// Part of the names of its responses.
     pub name: String,
+    /// Origin of its customers.
     pub source: Source,
+    /// 0 is the most urgent.
     pub priority: u32,
-    /// The first step, by its number among those of all classes.
+    /// First step, as an index into those of all classes.
     pub start: Next,
-    /// Its steps among those of all classes.
+    /// Its steps, as a range of those of all classes.
     pub steps: Range<usize>,
 }
 
 impl StationPlan {
     fn read(index: usize, value: &Value) -> Result<StationPlan, ParameterError> {
-        let known = ["name", "discipline", "service", "servers", "time_slice", "time_slices", "switching"];
-        let fields = Fields::new(format!("stations[{index}]"), value, &known)?;
+        let allowed = ["name", "discipline", "service", "servers", "time_slice", "time_slices", "switching"];
+        let fields = Fields::new(format!("stations[{index}]"), value, &allowed)?;
         let name = fields.word("name", "give the station's name, such as cpu")?.to_owned();
         let discipline = Discipline::read(&fields)?;
         Ok(StationPlan { name, discipline, service: fields.distribution("service")? })
     }
 
-    /// Servers; none where there is one for each customer.
+    /// Number of servers; none where there is one for each customer.
     pub fn servers(&self) -> Option<u64> {
         match self.discipline {
             Discipline::Fcfs { servers } | Discipline::Priority { servers } => Some(servers),
@@ -121,10 +153,12 @@ impl StationPlan {
         }
     }
 
+    /// True if the server spends time on switching.
     pub fn switches(&self) -> bool {
         matches!(self.discipline, Discipline::RoundRobin { .. } | Discipline::Feedback { .. })
     }
 
+    /// The station for the manifest of the log.
     pub fn to_json(&self) -> Value {
         let servers = self.servers();
         let service = self.service.as_ref().map(|law| law.to_json());
@@ -213,7 +247,7 @@ impl Discipline {
     }
 }
 
-/// A list that a shell may have given as text.
+/// A list, which a shell may have given as text.
 fn list(name: &str, value: &Value, remedy: &str) -> Result<Vec<Value>, ParameterError> {
     let parsed = match value {
         Value::String(text) => serde_json::from_str(text).unwrap_or(Value::Null),
@@ -308,9 +342,10 @@ impl Plan {
         self.add("all".into(), source, 0, ("route", &parameters.route), None)
     }
 
+    /// Reads one table of `classes`.
     fn read_class(&mut self, index: usize, value: &Value) -> Result<(), ParameterError> {
-        let known = ["name", "users", "think", "arrivals", "route", "service", "priority"];
-        let fields = Fields::new(format!("classes[{index}]"), value, &known)?;
+        let allowed = ["name", "users", "think", "arrivals", "route", "service", "priority"];
+        let fields = Fields::new(format!("classes[{index}]"), value, &allowed)?;
         let name = fields.word("name", "give the class's name, such as editing")?;
         let stations = self.stations.iter().map(|station| station.name.as_str());
         let taken: Vec<&str> = stations.chain(self.classes.iter().map(|class| class.name.as_str())).collect();
@@ -339,21 +374,22 @@ impl Plan {
         self.add(name.to_owned(), source, priority, route, service.as_ref())
     }
 
-    /// Adds a class that takes `route`, with the services of its own.
+    /// Adds a class that takes `route`, with its `services` by station.
     fn add(
         &mut self,
         name: String,
         source: Source,
         priority: u32,
         route: (&str, &Value),
-        own: Option<&Fields<'_>>,
+        services: Option<&Fields<'_>>,
     ) -> Result<(), ParameterError> {
         let names: Vec<&str> = self.stations.iter().map(|station| station.name.as_str()).collect();
         let route = Route::read(route.0, route.1, &names)?;
         let first = self.steps.len() as u32;
         for (number, next) in route.steps {
             let station = &self.stations[number];
-            let of_class = own.map(|own| own.distribution(&station.name)).transpose()?.flatten();
+            let of_class =
+                services.map(|services| services.distribution(&station.name)).transpose()?.flatten();
             let service = of_class.or(station.service.clone()).ok_or_else(|| ParameterError {
                 system: SYSTEM.into(),
                 parameter: format!("stations[{number}].service"),
@@ -368,7 +404,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Users who neither think nor are served would go round for ever at one instant.
+    /// Refuses users who neither think nor are served: they would circulate for ever at one instant.
     fn check_time_passes(&self, class: &str, source: &Source, first: usize) -> Result<(), ParameterError> {
         let Source::Users { think, .. } = source else { return Ok(()) };
         let idle = self.steps[first..].iter().find(|step| step.service.mean() < 1e-9);
@@ -399,7 +435,7 @@ fn longest_slice(stations: &[StationPlan]) -> Option<(usize, Span)> {
     slices.max_by_key(|(_, slice)| *slice)
 }
 
-/// Times between arrivals that are always zero would be arrivals without end at one time.
+/// Refuses arrivals without end at one time: times between them that are always zero.
 fn positive(between: Distribution, path: &str) -> Result<Distribution, ParameterError> {
     if between.mean() >= 1e-9 {
         return Ok(between);

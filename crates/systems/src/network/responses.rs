@@ -12,15 +12,21 @@ use super::plan::{Plan, StationPlan};
 
 type Row = Measured<Plan>;
 
-/// A replication that has ended, as far as responses need it.
+/// Totals of a run from which responses are computed.
 pub struct RunTotals<'a> {
+    /// At the end of the run.
     stations: &'a [AnyStation],
+    /// The configuration.
     plan: &'a Plan,
+    /// Response times by class.
     by_class: &'a [Tally],
     /// Response times of all classes together.
     overall: Cow<'a, Tally>,
+    /// Time since statistics began [s].
     length_s: f64,
+    /// Mean number of customers at the stations.
     mean_present: f64,
+    /// End of the run.
     now: Time,
 }
 
@@ -48,20 +54,22 @@ impl<M: Monitor> Accounted for Model<'_, M> {
 }
 
 impl RunTotals<'_> {
-    /// Tally of response times by its index: all classes together, then each.
+    /// Response times by index: all classes together, then each class.
     fn tally(&self, index: usize) -> &Tally {
         if index == 0 { &self.overall } else { &self.by_class[index - 1] }
     }
 
+    /// Customers of a station.
     fn roster(&self, station: usize) -> &Roster {
         self.stations[station].roster()
     }
 
-    /// Share of the time in which the server of a station switches.
+    /// Share of the time for which the server of a station switches.
     fn switching(&self, station: usize) -> f64 {
         self.roster(station).mean_overhead(self.now, self.stations[station].overhead(self.now))
     }
 
+    /// Mean share of the servers of a station that serve.
     fn utilisation(&self, station: usize) -> f64 {
         // A delay has as many servers as customers: its utilisation is the mean number in service.
         let servers = self.plan.stations[station].servers().unwrap_or(1) as f64;
@@ -112,6 +120,7 @@ fn of_tally(index: usize, prefix: &str, who: &str) -> [Row; 6] {
     ]
 }
 
+/// Responses about one station.
 fn of_station(index: usize, station: &StationPlan) -> Vec<Row> {
     let name = &station.name;
     let response = |response: &str, unit, text: &str, value: fn(&RunTotals, usize) -> f64| {

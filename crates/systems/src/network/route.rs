@@ -7,29 +7,31 @@ use crate::kernel::ParameterError;
 
 use super::fields::{Fields, SYSTEM};
 
-/// What a route may be.
+/// Remedy for a wrong route.
 pub const ALLOWED: &str = "give all, a list of stations in the order of visits, or a table of probabilities such \
                            as {start = \"cpu\", cpu = {disk = 0.8, leave = 0.2}, disk = {cpu = 1}}";
 
-/// By how much probabilities may miss 1: what decimal fractions lose.
+/// Largest deviation of a sum of probabilities from 1: decimal fractions lose as much.
 const SLACK: f64 = 1e-6;
+/// Largest number of visits in a list.
 const MOST_STEPS: usize = 10_000;
 
-/// Where a customer goes.
+/// Destination of a customer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Next {
-    /// To the step of this number.
+    /// The step of this index.
     Step(u32),
+    /// Out of the network.
     Leave,
-    /// To one of these steps, or [`LEAVE`].
+    /// One of these steps, or [`LEAVE`], at random.
     Random(Alias<u32>),
 }
 
-/// What [`Next::Random`] says for leaving.
+/// Stands for leaving in [`Next::Random`].
 pub const LEAVE: u32 = u32::MAX;
 
 impl Next {
-    /// The same, where the first step has the number `first`.
+    /// The same, if the first step has the index `first`.
     pub fn moved(&self, first: u32) -> Next {
         match self {
             Next::Step(step) => Next::Step(step + first),
@@ -42,8 +44,9 @@ impl Next {
 /// A way through the network: steps, each at a station.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Route {
+    /// First step.
     pub start: Next,
-    /// Number of the station, and where it goes on.
+    /// Index of the station of each step, and the destination from there.
     pub steps: Vec<(usize, Next)>,
 }
 
@@ -62,6 +65,7 @@ impl Route {
         }
     }
 
+    /// One visit to each of `stations`, in this order.
     fn sequence(stations: Vec<usize>) -> Route {
         let last = stations.len() - 1;
         let next = |index: usize| if index == last { Next::Leave } else { Next::Step(index as u32 + 1) };
@@ -69,11 +73,11 @@ impl Route {
         Route { start: Next::Step(0), steps }
     }
 
-    /// A step a station, whether it is reached or not.
+    /// One step per station, whether it is reached or not.
     fn table(path: &str, value: &Value, stations: &[&str]) -> Result<Route, ParameterError> {
-        let mut known = vec!["start"];
-        known.extend(stations);
-        let fields = Fields::new(path.into(), value, &known)?;
+        let mut allowed = vec!["start"];
+        allowed.extend(stations);
+        let fields = Fields::new(path.into(), value, &allowed)?;
         let row = |name: &str| match fields.get(name) {
             Some(row) => ways(&fields.at(name), row, stations).map(Some),
             None => Ok(None),
@@ -94,14 +98,16 @@ impl Route {
                 remedy,
             ));
         }
-        let steps = rows.iter().enumerate().map(|(at, row)| (at, row.as_ref().map_or(Next::Leave, next)));
+        let steps =
+            rows.iter().enumerate().map(|(station, row)| (station, row.as_ref().map_or(Next::Leave, next)));
         Ok(Route { start: next(&start), steps: steps.collect() })
     }
 }
 
-/// Steps (or [`LEAVE`]) and their probabilities.
+/// Steps, or [`LEAVE`], and their probabilities.
 type Ways = Vec<(u32, f64)>;
 
+/// Destination by `ways`.
 fn next(ways: &Ways) -> Next {
     match ways[..] {
         [(LEAVE, _)] => Next::Leave,
@@ -113,17 +119,18 @@ fn next(ways: &Ways) -> Next {
     }
 }
 
+/// Index of the station `name`.
 fn station(path: &str, name: &Value, stations: &[&str]) -> Result<usize, ParameterError> {
     let Some(name) = name.as_str() else {
         return Err(ParameterError::new(SYSTEM, path, name, "give the name of a station"));
     };
     stations
         .iter()
-        .position(|known| *known == name)
+        .position(|station| *station == name)
         .ok_or_else(|| ParameterError::unknown(SYSTEM, &format!("station, in {path}"), name, stations))
 }
 
-/// Reads a row of probabilities, or the one way that is sure.
+/// A row of probabilities, or the only destination.
 fn ways(path: &str, value: &Value, stations: &[&str]) -> Result<Ways, ParameterError> {
     let step = |name: &str| match name {
         "leave" => Ok(LEAVE),
@@ -161,7 +168,7 @@ fn ways(path: &str, value: &Value, stations: &[&str]) -> Result<Ways, ParameterE
     Ok(ways)
 }
 
-/// The stations that can be reached; each must have a row.
+/// Stations that can be reached; each must have a row.
 fn reached(
     start: &Ways,
     rows: &[Option<Ways>],
@@ -170,15 +177,15 @@ fn reached(
 ) -> Result<Vec<usize>, ParameterError> {
     let mut open: Vec<usize> = start.iter().map(|(to, _)| *to as usize).collect();
     let mut reached = Vec::new();
-    while let Some(at) = open.pop() {
-        if reached.contains(&at) {
+    while let Some(station) = open.pop() {
+        if reached.contains(&station) {
             continue;
         }
-        reached.push(at);
-        let Some(row) = &rows[at] else {
+        reached.push(station);
+        let Some(row) = &rows[station] else {
             return Err(ParameterError {
                 system: SYSTEM.into(),
-                parameter: format!("{path}.{}", stations[at]),
+                parameter: format!("{path}.{}", stations[station]),
                 problem: "must be given: customers come there".into(),
                 remedy: "give the next station, leave, or a table of probabilities".into(),
             });
@@ -188,15 +195,15 @@ fn reached(
     Ok(reached)
 }
 
-/// A reached station from which no way leads out.
+/// A reached station from which no way leads out, if there is one.
 fn stuck(reached: &[usize], rows: &[Option<Ways>]) -> Option<usize> {
     let mut leads_out: Vec<bool> = vec![false; rows.len()];
     // As many passes as there are stations find the longest way.
     for _ in reached {
-        for &at in reached {
-            let ways = rows[at].iter().flatten();
-            leads_out[at] |= ways.clone().any(|(to, _)| *to == LEAVE || leads_out[*to as usize]);
+        for &station in reached {
+            let ways = rows[station].iter().flatten();
+            leads_out[station] |= ways.clone().any(|(to, _)| *to == LEAVE || leads_out[*to as usize]);
         }
     }
-    reached.iter().copied().find(|at| !leads_out[*at])
+    reached.iter().copied().find(|station| !leads_out[*station])
 }

@@ -22,12 +22,13 @@ pub fn sample_columns(plan: &Plan) -> Vec<Column> {
     columns
 }
 
-/// Takes the samples.
+/// State of the samples.
 pub struct Sampler {
+    /// Time of the last sample.
     since: Time,
     /// Interactions completed since then.
     pub completions: u64,
-    /// Busy time of each station at the last sample [ns], less what statistics have forgotten.
+    /// Busy time of each station at the last sample [ns], less what statistics have forgotten since.
     busy: Vec<i128>,
 }
 
@@ -51,7 +52,7 @@ impl Sampler {
         (start, length, row)
     }
 
-    /// Statistics are about to begin anew: what they forget is kept here.
+    /// Keeps what statistics are about to forget.
     pub fn restart(&mut self, now: Time, stations: &[AnyStation]) {
         for (station, before) in stations.iter().zip(&mut self.busy) {
             // Below zero from here on, which is why it is signed.

@@ -1,4 +1,4 @@
-//! What the parameters mean together: a checked configuration.
+//! The checked configuration: values derived from the parameters together.
 
 use std::sync::Arc;
 
@@ -63,7 +63,7 @@ pub(super) struct Config {
     pub warm_up_on_output: bool,
     /// Speed of the processor relative to the one that processor times are given for.
     speed: f64,
-    /// What the workers do.
+    /// Demands of the workers.
     workload: Workload,
     /// Length of each worker's image, its text left out [click].
     sizes: Vec<u64>,
@@ -102,7 +102,7 @@ impl Costs {
     }
 }
 
-/// What the workers do.
+/// Demands of the workers.
 #[derive(Clone, Debug)]
 enum Workload {
     Prototypes(Arc<Prototypes>),

@@ -38,7 +38,7 @@ pub(super) struct Current {
 
 /// The whole simulated system: processor, memory, disks and terminal, and the kernel's tables.
 pub(super) struct Machine<'a, M> {
-    /// What was configured.
+    /// The configuration.
     pub config: &'a Config,
     /// The process table; entries are never used again.
     pub processes: Vec<Process>,

@@ -61,7 +61,7 @@ pub(super) struct Counts {
     /// Images written to the swap area.
     pub swap_outs: u64,
     /// Length of these images together [click].
-    pub swapped_clicks: u64,
+    swapped_clicks: u64,
     /// Pure texts read from the swap area.
     pub text_loads: u64,
     /// With paging: pages read.
@@ -84,7 +84,7 @@ pub(super) struct Transferred {
     /// Requests before which the arm moved.
     pub seeks: u64,
     /// Time of start, seek and latency [ns].
-    pub access: u128,
+    access: u128,
     /// Time of transfers [ns].
     pub transfer: u128,
 }

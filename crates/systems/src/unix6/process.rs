@@ -24,7 +24,7 @@ pub(super) struct Process {
     pub parent: usize,
     /// `p_stat`.
     pub status: Status,
-    /// What it sleeps on (`p_wchan`).
+    /// Event that it sleeps on (`p_wchan`).
     pub channel: Option<Channel>,
     /// `p_pri`: small is high.
     pub priority: i16,

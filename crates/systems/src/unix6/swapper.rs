@@ -39,6 +39,7 @@ pub(super) struct SwapBuffer {
 /// A process, and where its image is in the swap area, or is going.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Image {
+    /// Its place in the process table.
     pub process: usize,
     /// First block of it in the swap area.
     pub place: u64,

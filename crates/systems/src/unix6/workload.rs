@@ -1,4 +1,4 @@
-//! What processes do: the prototype of an interactive user, the simple child, and those that serve them.
+//! Programs of processes: the prototype of an interactive user, the simple child, and those that serve them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -134,6 +134,7 @@ pub(super) enum Program {
 }
 
 impl Program {
+    /// A program of these steps.
     pub fn script(steps: impl IntoIterator<Item = Step>) -> Program {
         Program::Script(steps.into_iter().collect())
     }
