@@ -91,6 +91,7 @@ fn mix(parameters: &Parameters, settings: &Settings) -> Result<Mix, ParameterErr
         return Err(refuse!(settings, parameters.compute.share, &remedy));
     }
     Ok(Mix {
+        // Divided by their sum: printed shares add up to 1 only within their digits.
         up_to: [shares[0] / all, (shares[0] + shares[1]) / all, 1.0],
         service: classes.map(|class| class.service.clone()),
         burst: parameters.output_burst,

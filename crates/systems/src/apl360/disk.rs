@@ -117,6 +117,7 @@ impl SwapDisk {
             Access::Library(_) => self.disk.anywhere(),
         };
         let customer = access.asker();
+        // Kept here: the disk knows its customers, not the purposes of their accesses.
         self.asked[customer as usize] = Some(access);
         self.disk.ask(Request { customer, block, blocks: 1 }, now);
     }

@@ -273,6 +273,7 @@ impl<M: Monitor> Machine<'_, M> {
         // Before `done` is looked at: a command waits for its turn even if its first slice was all it needed.
         if class == Class::Command && first {
             self.go(user, Activity::CommandWait, now);
+            // In the queue of commands also while it is served: its length tells whether another is.
             self.commands.push_back(user);
             // One command at a time: there is one region for a library directory.
             if self.commands.len() == 1 {
@@ -429,6 +430,7 @@ impl<M: Monitor> Machine<'_, M> {
             self.swapper.inputs = self.swapper.inputs.saturating_sub(1);
             self.swapper.slices = 0;
             self.swapper.busy = true;
+            // It gets no slice while it is written.
             self.ready.retain(|user| *user != victim);
             self.user(victim).place = Place::Leaving;
             self.disk.request(Access::SwapOut(victim), now);
@@ -562,6 +564,7 @@ impl<M: Monitor> Machine<'_, M> {
 impl<M: Monitor> Model for Machine<'_, M> {
     fn start(&mut self, calendar: &mut Calendar) {
         for user in 0..self.config.users {
+            // All users think at the start, so that the books of the queues begin complete.
             self.measures.enter(Queue::Thinking, Time::ZERO);
             self.think(user, true, calendar);
         }

@@ -123,6 +123,7 @@ pub(super) struct Sampled {
 impl Measures {
     pub fn new(users: u32) -> Measures {
         let mut idle = Level::default();
+        // Idle until the first slice: time adds up from the start.
         idle.set(Time::ZERO, 1);
         Measures {
             since: Time::ZERO,
@@ -204,6 +205,7 @@ impl Measures {
             self.stretches[size].response += u128::from(response.0);
             self.stretches[size].service += u128::from(transaction.demand.0);
         }
+        // Response times count for short compute transactions only, as in the tables (page 136).
         match transaction.class {
             Class::Compute if service_s <= SHORT_S => {
                 self.short.record(response);
@@ -259,6 +261,7 @@ impl Measures {
         fresh.idle = self.idle;
         fresh.idle.restart(now);
         let (begun, length) = self.current_overhead;
+        // The rest of it belongs to the new statistics, the part before to the old ones.
         fresh.current_overhead = (now, length - now.since(begun).min(length));
         fresh.sampled.at = now;
         *self = fresh;

@@ -164,6 +164,7 @@ impl Config {
                 pause_s: parameters.piece_pause,
             },
             limits: limits(parameters, boxes),
+            // Saturating: too many pages for CP leave none, which `check` refuses with a remedy.
             frames: ((boxes as u64 * BOX_FRAMES).saturating_sub(parameters.cp_pages)) as u32,
             changed_share: parameters.changed_share,
             drum: drum(parameters),
@@ -229,6 +230,7 @@ fn operator(parameters: &Parameters) -> Class {
     Class {
         think: Distribution::deterministic(0.0),
         problem: Distribution::deterministic(time),
+        // The gap that gives a reading its mean number of VSIO over its problem state time.
         vsio_gap_s: time / parameters.reading_vsio,
         vsio_sigma: 0.0,
         output_lines: 1.0,
@@ -283,6 +285,7 @@ fn costs(parameters: &Parameters, period: &Period, version_two: bool) -> Costs {
     services[Kind::PageIo as usize] = service(&parameters.page_io);
     services[Kind::SpoolIo as usize] = service(&parameters.spool_io);
     if version_two {
+        // With the old FREE and FRET the only difference between the versions (Table 11).
         services[Kind::PageIo as usize].path += parameters.page_io_path_version_two;
     }
     let base = Span::from_seconds(parameters.base_path.or(period.base_s));
@@ -304,6 +307,7 @@ fn costs(parameters: &Parameters, period: &Period, version_two: bool) -> Costs {
 fn limits(parameters: &Parameters, boxes: f64) -> Limits {
     let queues = [&parameters.interactive, &parameters.batch];
     Limits {
+        // At least one user, or nobody could ever run.
         users: queues.map(|queue| ((queue.users_per_box * boxes).round() as u32).max(1)),
         cpu: queues.map(|queue| queue.cpu_limit),
         slice: parameters.time_slice,

@@ -118,6 +118,7 @@ impl Disks {
         };
         arm.serving = Some((request, now));
         self.busy.begin(now);
+        // Without a seek the request goes to its channel at once.
         if self.stream.uniform() < self.plan.seek_share {
             self.spindles[spindle as usize].state = State::Seeking;
             let seek = Span::from_nanoseconds(self.plan.longest_seek.0 as f64 * self.stream.uniform());
@@ -185,6 +186,7 @@ impl Disks {
                 self.present.leave(now, request.asked);
             }
         }
+        // No transfer survives a stop, so that no channel is held after it.
         self.channels.fill(Channel::default());
     }
 

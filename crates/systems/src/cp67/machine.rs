@@ -189,6 +189,7 @@ impl<'a, M: Monitor> Simulated<'a, M> for Machine<'a, M> {
     fn finish(&mut self, calendar: &mut Calendar, laws: &mut Laws) -> Result<(), LawViolation> {
         let now = calendar.now();
         let measures = &self.measures;
+        // The segment in progress is booked at its end, but its time has passed.
         let running = self.segment.map_or(0, |segment| now.since(segment.begun).0);
         let totals = &measures.totals;
         let busy = u128::from(totals.problem + totals.cp + measures.cut_short + running);
@@ -436,6 +437,7 @@ impl<M: Monitor> Machine<'_, M> {
 
     /// `user` leaves its queue; its pages may be taken.
     pub(super) fn leaves_queue(&mut self, user: u32) {
+        // Its pages stay: they are the first that are taken, but a user who comes back soon finds them.
         self.queues.drop(self.users[user as usize].queue);
         self.storage.leaves_queue(user);
     }
@@ -494,6 +496,7 @@ impl<M: Monitor> Machine<'_, M> {
             self.dispatch(calendar);
             return;
         }
+        // Held from now on, and not from the exception: a page on its way cannot be stolen.
         self.storage.filled(user);
         self.is_ready(user, calendar);
     }

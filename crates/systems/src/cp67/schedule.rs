@@ -147,6 +147,7 @@ impl Population {
     /// Mean number wanted at `time`, without the day's own factor.
     pub fn wanted(&self, schedule: &Schedule, time: Time) -> f64 {
         if schedule.is_weekend(time) {
+            // Weekends have no shifts.
             return self.weekend;
         }
         let hours = (time.0 % DAY) as f64 / HOUR as f64;

@@ -175,6 +175,7 @@ impl<M: Monitor> Machine<'_, M> {
     fn arrives(&mut self, wait: Span, calendar: &mut Calendar) {
         let users = u64::from(self.config.users);
         // The operator, user 0, is always there.
+        // From a random place on, so that nobody is drawn in vain.
         let first = 1 + self.population.below(users - 1);
         let free = (0..users - 1)
             .map(|step| 1 + (first - 1 + step) % (users - 1))
@@ -225,6 +226,7 @@ impl<M: Monitor> Machine<'_, M> {
         };
         let class = self.class_of(mix);
         self.signs_on(user, class, now);
+        // Half of a gamma variate of mean 2 has mean 1: the parameter is the mean.
         let cp = after(self.config.unmeasured.log_on_s * 0.5 * self.gamma());
         self.unmeasured(cp);
         self.thinks(user, Span::ZERO, calendar);
@@ -305,6 +307,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.measures.responses.record(response);
         self.measures.batches.record(now, response);
         self.report(user, Some(now));
+        // A file ends with the interaction that printed it.
         self.file_is_closed(user, now);
         if user == OPERATOR {
             self.users[user as usize].state = State::AtTerminal;
@@ -364,6 +367,7 @@ impl<M: Monitor> Machine<'_, M> {
 
     /// CP's base work, once a second.
     pub(super) fn second(&mut self, calendar: &mut Calendar) {
+        // Looked at once a second: changes are geometric, which is exponential with this mean for long states.
         if self.chance.uniform() * self.config.state_s < SECOND_S {
             self.paths.change(self.config.state_spread, &mut self.chance);
         }
@@ -419,6 +423,7 @@ impl<M: Monitor> Machine<'_, M> {
         if self.users[OPERATOR as usize].state == State::AtTerminal {
             self.reading_due = true;
             self.asks(OPERATOR, calendar.now());
+            // DUSETIMR reads the accounts of every signed-on user.
             let more = self.config.reading_user_s * self.measures.signed_on.value() as f64;
             self.users[OPERATOR as usize].compute += after(more);
             self.dispatch(calendar);

@@ -116,6 +116,7 @@ impl Storage {
         if others == 0 {
             return user;
         }
+        // One of their frames at random, found by counting through its holders.
         let mut pick = self.stream.below(u64::from(others)) as u32;
         for other in self.in_queue.iter().filter(|other| **other != user) {
             if pick < self.held(*other) {

@@ -172,8 +172,6 @@ pub(super) struct User {
     pub problem: u64,
     /// Both at the last reading since log-on.
     pub read: Option<(u64, u64)>,
-    /// When the session began.
-    signed_on_at: Time,
     /// Think time before the current interaction.
     pub think: Span,
     /// When its line was typed.
@@ -221,7 +219,6 @@ impl User {
             total: 0,
             problem: 0,
             read: None,
-            signed_on_at: Time::ZERO,
             think: Span::ZERO,
             arrived: Time::ZERO,
             first_service: None,
@@ -258,8 +255,9 @@ impl User {
         // One spindle for the session: some spindles are busier than others.
         self.spindle = self.tasks.below(u64::from(spindles)) as u32;
         self.session_ends = now + self.wait(variety.session_s);
+        // Accounts begin at log-on, as DUSETIMR takes differences within a session.
         (self.total, self.problem, self.read) = (0, 0, None);
-        (self.unspooled, self.spooled, self.signed_on_at) = (0, 0, now);
+        (self.unspooled, self.spooled) = (0, 0);
     }
 
     /// Begins a task.
@@ -320,6 +318,7 @@ impl User {
                 return (self.slice, End::Slice);
             }
         }
+        // Printed lines come before the answer, of which the last line ends the interaction.
         let end = if self.print_lines > 0 { End::Print } else { End::Output };
         // What is left of the computing is done before the first line.
         (self.compute + line, end)

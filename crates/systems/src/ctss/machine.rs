@@ -341,6 +341,7 @@ impl<M: Monitor> Machine<'_, M> {
             }
             if let Some(user) = self.chosen {
                 if let Some(job) = &mut self.users[user as usize].job {
+                    // Swaps before it are waiting time: service begins when the program first runs.
                     job.first_service.get_or_insert(now);
                 }
                 return (Activity::Run(user), Some(self.limit(user)));
@@ -466,6 +467,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.measures.leaves_level(&job, now);
         self.measures.completes(&input, step, scripted, response, now);
         if let Some(began) = input.began {
+            // Only whole runs of the script since statistics began: a part would be too short.
             if input.step + 1 == config.steps.len() && began >= self.measures.since {
                 self.measures.script.record(now.since(began));
             }
@@ -555,6 +557,7 @@ impl<M: Monitor> Machine<'_, M> {
 impl<M: Monitor> Model for Machine<'_, M> {
     fn start(&mut self, calendar: &mut Calendar) {
         for user in 0..self.config.users {
+            // Spread over a minute, or all scripts would keep step with each other.
             let comes = self.users[user as usize].arrives(COMING);
             self.thinks(user, comes, calendar);
         }

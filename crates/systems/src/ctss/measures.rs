@@ -135,6 +135,7 @@ pub(super) struct Sampled {
 impl Measures {
     pub fn new(config: &Config) -> Measures {
         let mut states = [Level::default(); STATES.len()];
+        // Idle until the first activity: time adds up from the start.
         states[State::Idle as usize].set(Time::ZERO, 1);
         Measures {
             since: Time::ZERO,
@@ -224,6 +225,7 @@ impl Measures {
         self.run.check("processor", now, received(users), laws)?;
         let run: u128 = users.iter().map(|user| user.run).sum();
         laws.equal("run time adds up by user", "processor", self.run.area(now), run)?;
+        // Swaps of the background are charged to no user.
         let swap = users.iter().map(|user| user.swap).sum::<u128>() + self.counts.background_swap;
         let area = self.swap_area(now);
         laws.equal("swap time adds up by user", "processor", area, swap)?;

@@ -56,6 +56,7 @@ impl Store {
     /// Swaps to be made before the first `words` words are free for `owner`; words that `owner` has there stay.
     pub fn make_room(&mut self, owner: u32, words: u32) -> Vec<Move> {
         let mut moves = Vec::new();
+        // Words of the owner stay where they are: they need not be read again.
         for piece in self.pieces.iter_mut().filter(|piece| piece.owner != owner) {
             // The onion-skin: only the words that the newcomer covers are written; the rest stays in place.
             let leaves = if self.partial {

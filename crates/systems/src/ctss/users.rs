@@ -216,6 +216,7 @@ impl User {
             began: self.began,
         };
         if self.scripted {
+            // Round and round: after the last interaction the script begins again.
             self.next = (self.next + 1) % steps.len();
         }
         self.active = true;

@@ -206,6 +206,7 @@ impl Simulation {
             users: prepared.samples_users(),
             trace_of: population,
         };
+        // After the configuration has run once: a log is begun only for a run that holds its laws.
         let mut log = LogMonitor::begin(dir, mode, session, tables)?;
         let outcome = self.replication(seed, number, finished.warm_up, Some(&mut log))?;
         let facts = [("replication", self.facts(number, finished, &outcome))];

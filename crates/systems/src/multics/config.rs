@@ -108,6 +108,7 @@ impl Config {
         let mut lines = lines(parameters, settings)?;
         let script_lines = lines.len();
         let waiting_lines = lines.iter().filter(|line| line.waits.is_some()).count();
+        // Last, so that the lines of the script keep their indices.
         lines.push(housekeeping(parameters));
         let core = parameters.core;
         let pageable = pageable(parameters, settings)?;
@@ -184,6 +185,7 @@ impl Config {
     /// A path of which `share` is under its lock, as the locked part and the rest. One global lock is held to the
     /// end.
     pub fn in_part_locked(&self, whole: Section, share: f64) -> (Section, Option<Section>) {
+        // The single lock covers every table, so that no part of a path can do without it.
         let share = if self.locks == Locking::Global { 1.0 } else { share };
         let locked = Span::from_nanoseconds(whole.length.0 as f64 * share);
         let rest = Section { lock: None, length: Span(whole.length.0 - locked.0) };
@@ -200,6 +202,7 @@ impl Config {
 
     /// Time from `from` to `to` by the clock of the user at the terminal, which moves in steps.
     pub fn by_the_users_clock(&self, from: Time, to: Time) -> Span {
+        // The user sees the reply later than the system has it.
         let to = to + self.terminal_delay;
         if self.clock == Span::ZERO {
             return to.since(from);
@@ -294,6 +297,7 @@ fn lines(parameters: &Parameters, settings: &Settings) -> Result<Vec<Line>, Para
         let mut next = || demand.remove(0);
         lines.push(Line {
             command: step.command.as_str().into(),
+            // Numbered in order: responses by line are those of the lines that are waited for.
             waits: if step.wait_for.is_some() { waiting.next() } else { None },
             heavy: step.heavy,
             think: think.clone().unwrap_or_else(|| step.think.clone()),

@@ -283,6 +283,7 @@ impl<M: Monitor> Machine<'_, M> {
     /// The process refers to a segment that is not active.
     fn segment_fault(&mut self, cpu: usize, process: u32, calendar: &mut Calendar) {
         self.meters.events[Event::SegmentFault as usize] += 1;
+        // Without a transfer: an active segment is an entry of a table, and its pages come by page faults.
         self.segments.take(process);
         self.trace(calendar.now(), "segment_fault", process);
         let whole = self.section(Event::SegmentFault);
@@ -588,6 +589,7 @@ impl<M: Monitor> Machine<'_, M> {
     /// The drum has transferred a page: one interrupt serves all that come until it is handled.
     fn drum_is_done(&mut self, page: Transfer, calendar: &mut Calendar) {
         if let Transfer::In(process) = page {
+            // Handed over by the interrupt, not here: until then nobody knows that the page has come.
             self.from_drum.push(process);
         }
         if !std::mem::replace(&mut self.drum_calls, true) {

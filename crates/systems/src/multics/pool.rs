@@ -109,6 +109,7 @@ impl Pool {
     pub fn ran(&mut self, process: u32, span: Span) {
         let holding = &mut self.holdings[process as usize];
         let all = f64::from(holding.held);
+        // Nothing to grow when all places are used: a power would be computed for nothing.
         if holding.used < all {
             holding.used = self.lifetime.used_after(holding.used, span).min(all);
         }
@@ -160,6 +161,7 @@ impl Pool {
     pub fn turns_over(&mut self, process: u32, kept: f64) {
         let holding = &mut self.holdings[process as usize];
         let held = (f64::from(holding.held) * kept).round() as u32;
+        // They keep their places until the hand takes them: the next command starts with less useful core.
         holding.left_over += holding.held - held;
         holding.held = held;
         holding.used = (holding.used * kept).min(f64::from(held));

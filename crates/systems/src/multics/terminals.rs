@@ -21,6 +21,7 @@ impl<M: Monitor> Machine<'_, M> {
     /// Users log in at times spread evenly over the first think time of each.
     pub(super) fn log_in_all(&mut self, calendar: &mut Calendar) {
         for user in 0..self.users.len() as u32 {
+            // Spread over the think time, or all would type their first line at once.
             let part = self.users[user as usize].think.uniform();
             self.thinks(user, part, calendar);
         }
@@ -111,6 +112,7 @@ impl<M: Monitor> Machine<'_, M> {
         let lines = line.lines.sample(&mut user.demand).seconds().round() as u32;
         // If a reply is being typed, the new lines follow it.
         let begins_to_type = user.lines == 0 && lines > 0;
+        // Added: with type-ahead the reply before may not have been typed yet.
         user.lines += lines;
         user.reads_reply = line.waits.is_some() && user.lines > 0;
         let thinks = line.waits.is_some() && user.lines == 0;
@@ -148,6 +150,7 @@ impl<M: Monitor> Machine<'_, M> {
                 let response = config.by_the_users_clock(work.input.typed, output);
                 measures.all.record(response);
                 measures.by_line[at as usize].record(response);
+                // Heavy commands apart: a few of them dominate the mean of all.
                 if line.heavy { &mut measures.heavy } else { &mut measures.light }.record(response);
             }
         }

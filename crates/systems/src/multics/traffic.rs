@@ -88,6 +88,7 @@ impl Traffic {
     /// Draws whether one more process may be eligible.
     fn draw(&mut self) {
         if let Eligibility::Number(number) = self.eligibility {
+            // On average the limit is the number itself: 4.5 is 4 or 5, as likely.
             self.one_more = self.stream.uniform() < number.fract();
         }
     }
@@ -120,6 +121,7 @@ impl Traffic {
         self.waiting[level].pop_front();
         self.turns += 1;
         self.ranks[process as usize] = Some((level as u32, self.turns));
+        // The estimate at the award counts until the process loses eligibility, whatever it uses meanwhile.
         self.working_sets += self.estimates[process as usize];
         self.eligible.add(now, 1);
         self.ready(process);

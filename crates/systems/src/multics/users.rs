@@ -211,6 +211,7 @@ impl User {
         // At least one page and segment: the lifetime at none held is that at one.
         let whole = |drawn: Span| (drawn.seconds().round() as u32).max(1);
         let left = Span::from_nanoseconds(line.cpu.sample(stream).0 as f64 * factor);
+        // A share of the work, which a distribution without bounds could miss.
         let output = line.first_output.sample(stream).seconds().clamp(0.0, 1.0);
         self.work = Some(Work {
             left,

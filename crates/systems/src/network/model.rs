@@ -156,6 +156,7 @@ impl<M: Monitor> Model<'_, M> {
         who.step = THINKING;
         let thought = self.draws.time(customer, THINK, who.address(), think);
         who.thought = thought;
+        // Thinking is a delay station of its own, whose books are checked like those of the others.
         self.think.arrive(Visit { customer, demand: thought, priority: 0 }, calendar);
     }
 
@@ -238,6 +239,8 @@ impl<M: Monitor> Model<'_, M> {
             Source::Users { .. } => self.think(customer, calendar),
             Source::Arrivals { .. } => {
                 who.step = ABSENT;
+                // The place is used again: a long run with arrivals needs no more memory than its largest
+                // population.
                 self.free.push(customer);
             }
         }

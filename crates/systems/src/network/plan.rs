@@ -305,6 +305,7 @@ impl Plan {
             }
         }
         let users = plan.users();
+        // Each class was checked by itself; together they may still be too many.
         if users > MOST_USERS {
             let remedy = format!("give at most {MOST_USERS} users in all");
             return Err(ParameterError::new(SYSTEM, "classes", format!("{users} users"), &remedy));
@@ -390,6 +391,7 @@ impl Plan {
             let station = &self.stations[number];
             let of_class =
                 services.map(|services| services.distribution(&station.name)).transpose()?.flatten();
+            // The service that a class gives wins over that of its station.
             let service = of_class.or(station.service.clone()).ok_or_else(|| ParameterError {
                 system: SYSTEM.into(),
                 parameter: format!("stations[{number}].service"),

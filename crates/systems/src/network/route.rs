@@ -155,6 +155,7 @@ fn ways(path: &str, value: &Value, stations: &[&str]) -> Result<Ways, ParameterE
                 "give a probability from 0 to 1",
             )
         })?;
+        // A way with probability 0 is none: its station needs no row.
         if part > 0.0 {
             ways.push((to, part));
         }
@@ -164,6 +165,7 @@ fn ways(path: &str, value: &Value, stations: &[&str]) -> Result<Ways, ParameterE
         let given = format!("probabilities that sum to {sum}");
         return Err(ParameterError::new(SYSTEM, path, given, "give probabilities that sum to 1"));
     }
+    // What decimal fractions miss is spread over all ways.
     ways.iter_mut().for_each(|(_, part)| *part /= sum);
     Ok(ways)
 }

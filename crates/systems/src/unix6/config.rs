@@ -132,6 +132,8 @@ impl Config {
             minimum_out: parameters.minimum_time_out as u8,
             minimum_in: parameters.minimum_time_in as u8,
             costs: Costs {
+                // Processor times are given for the processor of speed 1; the terminal and the disks do not get
+                // faster.
                 call: scaled(parameters.call_time),
                 block: scaled(if children { parameters.read_time } else { parameters.block_time }),
                 interrupt: scaled(parameters.interrupt_time),
@@ -155,6 +157,7 @@ impl Config {
             },
             page_share: parameters.page_share,
             page_modified: parameters.page_modified,
+            // Children print nothing: their statistics begin at time zero.
             warm_up_on_output: !children && parameters.warm_up_on_output,
             speed,
             workload,
@@ -185,6 +188,7 @@ impl Config {
                 "give a low water mark that is not above the high one"
             ));
         }
+        // An image and its text must be in memory together, or its process could never run.
         let largest = self.sizes.iter().copied().max().unwrap_or(0) + self.text;
         let first: u64 = self.system_sizes.iter().sum();
         if largest > self.memory {
@@ -207,6 +211,7 @@ impl Config {
                 format!("give at least the {first} clicks of init, the shell, the parent and update");
             return Err(refuse!(settings, parameters.memory, &remedy));
         }
+        // Before it grows a worker is a copy of its parent: the larger of the two may be in the swap area.
         let workers = self.sizes.iter().map(|size| blocks((*size).max(self.parent_size())));
         let system = self.system_sizes.iter().map(|size| blocks(*size));
         let needed: u64 = workers.chain(system).sum::<u64>() + blocks(self.text);
@@ -221,6 +226,7 @@ impl Config {
 
     /// Processor time of a program on this processor.
     pub fn scaled(&self, time: Span) -> Span {
+        // Unscaled times keep their nanoseconds: no rounding through floating point.
         if self.speed == 1.0 { time } else { Span::from_nanoseconds(time.0 as f64 / self.speed) }
     }
 
@@ -302,6 +308,7 @@ impl Config {
         let mut swapper = Process::new(Role::System, 0, 0, Program::script([]));
         swapper.mode = Mode::System;
         let mut update = Process::new(Role::System, INIT, update_size, update);
+        // Without an image of its own `update` cannot be swapped: it counts as part of the kernel.
         (swapper.locked, update.locked) = (true, update_size == 0);
         let parent = Process::new(Role::System, SHELL, self.parent_size(), self.parent(streams));
         let init = Process::new(Role::System, 0, init, waiter());
@@ -311,9 +318,11 @@ impl Config {
 
     /// The program of the parent: it forks every worker, then waits for all of them.
     fn parent(&self, streams: &Streams) -> Program {
+        // All workers are forked before the parent waits for any, so that they run at the same time.
         let births = self.sizes.iter().enumerate().map(|(number, size)| {
             let number = number as u32;
             let text = (self.text > 0).then_some(0);
+            // A fork copies the parent, so that only another length or a text needs an `exec`.
             let grows = *size != self.parent_size() || text.is_some();
             let first = grows.then_some(Step::Grow { to: *size, text });
             let pages = self.page_use(*size);

@@ -359,6 +359,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.ticks += 1;
         // Computed from the number of the tick: a sum of rounded sixtieths would drift.
         calendar.set(CLOCK, Self::time_of_tick(self.ticks + 1), Priority::Arrival);
+        // Before the process is charged: the meters see the state in which the interrupt found the machine.
         self.meters.tick(&self.observed());
         if let Some(current) = self.current {
             // Charged by the tick to whoever is current, as the real clock does: short bursts between ticks

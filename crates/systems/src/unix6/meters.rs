@@ -250,6 +250,7 @@ impl Meters {
         self.totals.counts.interactions += 1;
         let response = now.since(ended.arrived);
         self.responses.record(response);
+        // The series by which MSER-5 finds the end of the warm-up.
         self.batches.record(now, response);
         self.thinks.record(ended.think);
         self.service += u128::from(ended.service.0);

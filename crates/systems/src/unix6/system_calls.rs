@@ -124,6 +124,7 @@ impl<M: Monitor> Machine<'_, M> {
         if let Some(interaction) = &mut self.processes[p].interaction {
             interaction.first_output.get_or_insert(now);
         }
+        // The terminal takes as many as fit below its mark; the rest is tried again when it has run down.
         let put = self.terminal.put(*left, now);
         *left -= put;
         self.meters.totals.counts.characters_out += put;
@@ -355,6 +356,7 @@ impl<M: Monitor> Machine<'_, M> {
             self.meters.loaded.subtract(now, 1);
         }
         self.processes[parent].exited += 1;
+        // Also a parent that does not wait: the count of exited children is there when it does.
         self.wake(Channel::Child(parent), now);
         if let Role::Worker(_) = role {
             self.has_written(p, now);

@@ -143,6 +143,7 @@ impl Program {
         match self {
             Program::Script(steps) => steps.pop_front().unwrap_or(Step::Exit),
             Program::Update { interval, synced } => {
+                // The first step is a sync, as `update` begins with one and sleeps after it.
                 *synced = !*synced;
                 if *synced { Step::Sync } else { Step::Pause(*interval) }
             }
@@ -211,6 +212,7 @@ impl Prototype {
     /// Draws the steps of the next interaction.
     fn plan_interaction(&mut self) {
         let plan = Arc::clone(&self.plan);
+        // A stream for each purpose: another distribution of pauses changes no demand.
         self.steps.push_back(Step::Compute(plan.compute.sample(&mut self.compute)));
         for _ in 0..whole(&plan.operations, &mut self.files) {
             let transfer = self.plan_transfer(&plan);
@@ -229,6 +231,7 @@ impl Prototype {
         let bytes = whole(&plan.bytes, &mut self.files).clamp(1, size);
         // The file does not grow: an operation that would reach over its end goes to a random place instead.
         if self.files.uniform() < plan.seek_share || self.position + bytes > size {
+            // Only places at which the whole operation lies within the file.
             let places = (size - bytes) / plan.seek_unit + 1;
             self.position = self.files.below(places) * plan.seek_unit;
         }
@@ -321,6 +324,7 @@ impl Pages {
         let mut all: Vec<u64> = (0..pages).collect();
         let drawn: Vec<Touch> = (0..touched)
             .map(|_| {
+                // Without replacement: no page is touched twice in an interaction.
                 let page = all.swap_remove(self.stream.below(all.len() as u64) as usize);
                 Touch { page, modifies: self.stream.uniform() < modified }
             })
