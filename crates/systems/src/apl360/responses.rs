@@ -161,6 +161,7 @@ fn load() -> Vec<Row> {
             run.part_of_time(run.measures.processor.area(run.now))
         }),
         Row::new("processor_service", "", "Share of the time for which the interpreter ran", |run| {
+            // The processor is busy with slices, whose first part is the supervisor's.
             let busy = run.measures.processor.area(run.now);
             run.part_of_time(busy - run.measures.overhead_so_far(run.now))
         }),

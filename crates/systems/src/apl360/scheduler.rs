@@ -118,6 +118,7 @@ fn level(user: &User, slice: Span) -> u64 {
     if user.is_foreground() {
         return 0;
     }
+    // Whole slices: I/O may have cut some of them short.
     let slices = user.attained.0 / slice.0;
     u64::from((slices + 1).ilog2()).max(1)
 }

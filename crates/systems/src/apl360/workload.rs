@@ -92,6 +92,7 @@ impl Source {
 
     /// The next input.
     pub fn input(&mut self, mix: &Mix) -> Transaction {
+        // Class before demand, from one stream: both are the same for every scheduler that is compared.
         let drawn = self.input.uniform();
         let class = if drawn < mix.up_to[0] {
             Class::Compute

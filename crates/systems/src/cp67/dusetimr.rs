@@ -93,6 +93,7 @@ impl Observation {
             seconds(amounts.dispatch),
             Value::U64(amounts.vsio),
             Value::U64(amounts.vmio),
+            // RIO: all requests that CP itself originates.
             Value::U64(amounts.page_ios() + amounts.spool_ios),
             Value::U64(amounts.page_ins),
             Value::U64(amounts.page_outs),

@@ -111,6 +111,7 @@ pub(super) static PERIODS: [Period; 3] = [
 /// Monday to Thursday of weeks that follow one another, in the first shift of `period`, from its first Monday
 /// on (section on free-fret: its test took eight such days).
 pub(super) fn experiment(period: &Period) -> Schedule {
+    // No day is lost where the period begins on a Monday itself.
     let to_monday = (7 - period.schedule.weekday(0)) % 7;
     Schedule {
         first_day: period.schedule.first_day + to_monday as i64,

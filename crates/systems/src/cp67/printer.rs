@@ -21,6 +21,7 @@ impl Printer {
     pub fn release(&mut self, now: Time) -> bool {
         let released = &mut self.released;
         self.held.retain(|(until, blocks)| {
+            // A file is released as a whole: its blocks follow one another on paper.
             let kept = *until > now;
             *released += if kept { 0 } else { *blocks };
             kept

@@ -91,6 +91,7 @@ impl Paths {
     #[inline]
     pub fn factor(&self, kind: Kind) -> f64 {
         match kind {
+            // These search tables and chains, which are longer at times.
             Kind::Vsio | Kind::PageIo | Kind::Problem => self.0,
             Kind::Vmio | Kind::SpoolIo | Kind::Base | Kind::Unmeasured => 1.0,
         }

@@ -101,6 +101,7 @@ impl Config {
             line_overhead: parameters.line_overhead,
             swapper,
             disk,
+            // The files of a running program lie under the arm: its transfers wait for the rotation only.
             files: Device { seek_s: 0.0, ..disk },
             record_words: parameters.disk_record_words as u32,
         })
@@ -136,6 +137,7 @@ fn steps(parameters: &Parameters, settings: &Settings) -> Result<Vec<Step>, Para
         };
         let [cpu, words, disk, lines] = demands.try_into().unwrap_or_else(|_| unreachable!("one by name"));
         let place = this.wait_for.as_ref().map(|_| waiting);
+        // Counted here, as responses are numbered by interactions that are waited for.
         waiting += usize::from(place.is_some());
         Step {
             command: Arc::from(this.command.as_str()),

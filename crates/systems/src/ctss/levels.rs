@@ -39,6 +39,7 @@ impl Scheduler {
 
     /// Level of one at `level` that changes from `old` to `new` words: higher by the integral part of log2(new / old).
     pub fn changed(&self, level: u32, old: u32, new: u32) -> u32 {
+        // Below zero for a smaller size: the program then comes to a lower level, which runs earlier.
         let by = (f64::from(new) / f64::from(old)).log2().floor();
         (f64::from(level) + by).clamp(0.0, f64::from(self.levels - 1)) as u32
     }

@@ -160,6 +160,7 @@ fn swapping() -> Vec<Row> {
 
 /// The responses, in the order in which they are shown: last, one for each interaction that is waited for.
 pub(super) fn responses(config: &Config) -> Vec<Row> {
+    // Only interactions that are waited for have a response that a user observes.
     let waited = config.steps.iter().filter_map(|step| Some((step.waiting?, &step.command)));
     let by_interaction = waited.map(|(index, command)| {
         let place = index + 1;

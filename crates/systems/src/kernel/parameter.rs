@@ -113,6 +113,7 @@ impl Allowed {
                 None => or.is_some() && value.as_str() == or.as_deref(),
             },
             Allowed::Choice(words) => value.as_str().is_some_and(|word| words.iter().any(|w| w == word)),
+            // Words such as yes are refused: a misread flag would be a silent other run.
             Allowed::Flag => value.is_boolean(),
             // These are read by parsers of their own, whose errors say more.
             Allowed::Distribution | Allowed::Script | Allowed::Structure(_) => true,

@@ -151,6 +151,7 @@ pub(crate) fn replicate<C: Configuration, M: Monitor>(
     let mut calendar = <C::Machine<'_, M>>::calendar(configuration);
     let mut machine = C::Machine::new(configuration, replication, monitor);
     run(&mut machine, &mut calendar, replication.warm_up, replication.end);
+    // Filled by the checks that run: a law that nobody checked is not reported.
     let mut laws = Laws::default();
     machine.finish(&mut calendar, &mut laws)?;
     let now = calendar.now();

@@ -32,6 +32,7 @@ impl Config {
             ("priority", if self.order == Order::LastReady { "last_page" } else { "first_eligible" }),
         ];
         in_force.extend(words.map(|(name, word)| (name.to_owned(), json!(word))));
+        // With working sets there is no number.
         if let Eligibility::Number(number) = self.eligibility {
             in_force.insert("max_eligible".to_owned(), json!(number));
         }

@@ -64,6 +64,7 @@ impl<M: Monitor> Machine<'_, M> {
         let user = &mut self.users[process as usize];
         user.quantum = Span(user.quantum.0.saturating_sub(elapsed.0));
         if let Some(running) = &mut user.work {
+            // Work and not elapsed time: interference makes a process slower, not its command shorter.
             running.left = Span(running.left.0.saturating_sub(work.0));
             running.charged.run += elapsed.0;
         }

@@ -41,6 +41,7 @@ impl<M: Monitor> Accounted for Machine<'_, M> {
             capacity_s: length_s * self.processors.len() as f64,
             eligible_mean: self.traffic.eligible.mean(now),
             drum: self.drum.busy.mean(now),
+            // The arms are one account: the mean of them is their sum over their number.
             disks: self.disks.busy.mean(now) / f64::from(self.config.disk_arms),
         }
     }

@@ -37,6 +37,7 @@ struct Lane {
 impl Draws {
     pub fn new(plan: &Plan, streams: Streams) -> Draws {
         let mut addresses = vec![streams.address(Component("think")), streams.address(Component("way"))];
+        // By name of the station, so that stations can be reordered or added without another demand anywhere.
         let service = |name: &String| streams.address(Component(&format!("service at {name}")));
         addresses.extend(plan.stations.iter().map(|station| service(&station.name)));
         // Purposes with fixed times have no lane: memory holds only streams that are drawn from.

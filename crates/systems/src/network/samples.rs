@@ -48,6 +48,7 @@ impl Sampler {
             *before = busy;
         }
         self.since = now;
+        // Counted by the sampler itself: the tallies of responses are restarted with the statistics.
         self.completions = 0;
         (start, length, row)
     }

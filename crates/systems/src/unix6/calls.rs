@@ -95,6 +95,7 @@ pub(super) enum Fault {
 
 impl Transfer {
     fn new(Access { file, offset, bytes, write }: Access) -> Transfer {
+        // Every block begins with the map: whether it needs one is decided there.
         Transfer { file, offset, bytes, write, stage: Stage::Map }
     }
 

@@ -75,6 +75,7 @@ impl Frames {
 
     /// A free frame if there is one, or the page that gives way.
     fn make_room(&mut self) -> Room {
+        // Pages on their way count: their frames are taken already.
         if (self.pages.len() as u64) < self.plan.frames {
             return Room::Free;
         }
@@ -149,6 +150,7 @@ impl Frames {
     /// Reads or writes one page, for process `p`, which waits.
     fn transfer_page(&self, p: usize, (owner, page): Page, processes: &[Process], io: &mut Io) -> Flow {
         let FramesPlan { page_blocks, drive, start, first_customer, .. } = self.plan;
+        // With paging an image keeps its place in the swap area for as long as it has this length.
         let home = processes[owner].swap.unwrap_or(0);
         let ask = Ask {
             customer: first_customer + p as u32,

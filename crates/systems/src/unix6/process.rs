@@ -154,6 +154,7 @@ pub(super) struct Text {
 pub(super) fn next_to_run(processes: &[Process], last: usize) -> Option<usize> {
     let n = processes.len();
     (1..=n)
+        // Once round the table, the last one chosen at the end: equal priorities take turns.
         .map(|step| (last + step) % n)
         .filter(|p| processes[*p].can_run())
         // The first of equals is kept.

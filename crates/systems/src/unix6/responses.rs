@@ -30,6 +30,7 @@ impl<M: Monitor> Accounted for Machine<'_, M> {
             now,
             queue_length: self.disks.mean_present(now),
             controller_utilisation: self.disks.utilisation(now),
+            // Memory keeps the area that is held; what is free is the rest.
             mean_free_memory: self.memory.size() as f64 - self.memory.mean_held(now),
         }
     }

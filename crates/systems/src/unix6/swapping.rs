@@ -67,6 +67,7 @@ impl<M: Monitor> Machine<'_, M> {
     /// Memory for the image of `p`, and for its text if that is not there: two pieces.
     fn make_room(&mut self, p: usize, now: Time) -> bool {
         let absent = self.processes[p].text.filter(|text| self.texts[*text].loaded == 0);
+        // The text first: an image that finds no room for its text could not run.
         let text_place = match absent {
             Some(text) => match self.memory.take(now, self.texts[text].size) {
                 Some(place) => Some((text, place)),
