@@ -195,14 +195,14 @@ mod tests {
         ) {
             prop_assume!(think > 0.0 || demands.iter().any(|&d| d > 0.0));
             let (throughput, queues) = textbook(&demands, think, population);
-            let found = at_population(&demands, think, population);
-            prop_assert!(close(found.throughput, throughput));
+            let solution = at_population(&demands, think, population);
+            prop_assert!(close(solution.throughput, throughput));
             let by_population = all_populations(&demands, think, population);
             prop_assert_eq!(by_population.throughput.len(), population as usize);
             prop_assert!(close(by_population.throughput[population as usize - 1], throughput));
             let last = &by_population.queues[(population as usize - 1) * demands.len()..];
             for (k, &queue) in queues.iter().enumerate() {
-                prop_assert!(close(found.queues[k], queue));
+                prop_assert!(close(solution.queues[k], queue));
                 prop_assert!(close(last[k], queue));
             }
         }

@@ -62,7 +62,7 @@ impl Counters {
 
 /// State that a reading finds, in addition to the counters.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Found {
+pub(super) struct SystemState {
     /// Users signed on.
     pub signed_on: u64,
     /// Users whose problem state time grew in the interval.
@@ -83,7 +83,7 @@ pub(super) struct Observation {
 
 impl Observation {
     /// Values of a row of `samples`, in the order of [`sample_columns`].
-    pub fn row(&self, found: Found) -> Vec<Value> {
+    pub fn row(&self, state: SystemState) -> Vec<Value> {
         let seconds = |ns: u64| Value::F64(Span(ns).seconds());
         let amounts = &self.amounts;
         vec![
@@ -104,9 +104,9 @@ impl Observation {
             Value::U64(amounts.calls),
             seconds(amounts.free),
             seconds(amounts.fret),
-            Value::U64(found.signed_on),
-            Value::U64(found.active),
-            Value::U64(u64::from(found.new_free_fret)),
+            Value::U64(state.signed_on),
+            Value::U64(state.active),
+            Value::U64(u64::from(state.new_free_fret)),
         ]
     }
 }

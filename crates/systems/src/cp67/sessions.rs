@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use thinktime_engine::{Calendar, Component, Priority, Span, Time};
 
-use super::dusetimr::Found;
+use super::dusetimr::SystemState;
 use super::machine::{ACTIVITY, LOG_ON, Machine, PIECE, PRINTER, READING, RESTART, SECOND, START_STOP};
 use super::printer::Printer;
 use super::queues::Queue;
@@ -453,7 +453,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.measures.observations += 1;
         self.measures.active_sum += active;
         if M::LISTENS {
-            let state = Found {
+            let state = SystemState {
                 signed_on: self.measures.signed_on.value(),
                 active,
                 new_free_fret: self.new_free_fret,

@@ -265,9 +265,14 @@ impl Monitor for LogMonitor {
     }
 
     fn incident(&mut self, now: Time, kind: &'static str, detail: &'static str) {
-        let at = self.epoch_us + (now.0 / 1000) as i64;
-        let incident =
-            Incident { kind: kind.into(), detail: detail.into(), count: 1, first_us: at, last_us: at };
+        let time_us = self.epoch_us + (now.0 / 1000) as i64;
+        let incident = Incident {
+            kind: kind.into(),
+            detail: detail.into(),
+            count: 1,
+            first_us: time_us,
+            last_us: time_us,
+        };
         if self.failure.is_none() {
             self.failure = self.writer.count(&incident).err();
         }

@@ -241,11 +241,11 @@ fn paths(parameters: &Parameters) -> Paths {
     let grows = parameters.path_growth;
     let mut mean = [Span::ZERO; EVENTS];
     for (event, given) in Event::ALL.into_iter().zip(given) {
-        let at = event as usize;
-        let more = if grows { boxes * version.growth_ms[at] } else { 0.0 };
+        let index = event as usize;
+        let more = if grows { boxes * version.growth_ms[index] } else { 0.0 };
         // A core smaller than those measured does not make a path shorter than half.
-        let own = (version.paths_ms[at] + more).max(0.5 * version.paths_ms[at]);
-        mean[at] = Span::from_nanoseconds(given.or(own) * 1e6);
+        let of_version = (version.paths_ms[index] + more).max(0.5 * version.paths_ms[index]);
+        mean[index] = Span::from_nanoseconds(given.or(of_version) * 1e6);
     }
     Paths::new(mean, parameters.path_cv)
 }

@@ -32,14 +32,14 @@ pub(super) enum Locking {
 impl Locking {
     /// Lock under which an event of this kind is handled, if any.
     pub fn of(self, event: Event) -> Option<Lock> {
-        let own = match event {
+        let by_data_base = match event {
             Event::PageFault | Event::DrumInterrupt | Event::SegmentFault => Some(Lock::PageControl),
             Event::Getwork => Some(Lock::TrafficController),
             Event::Interrupt | Event::GateFault => None,
         };
         match self {
             Locking::None => None,
-            Locking::ByDataBase => own,
+            Locking::ByDataBase => by_data_base,
             Locking::Global if event == Event::GateFault => None,
             Locking::Global => Some(Lock::PageControl),
         }

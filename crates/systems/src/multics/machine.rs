@@ -13,7 +13,7 @@ use super::measures::Measures;
 use super::pool::Pool;
 use super::processor::{Processor, State, Then};
 use super::traffic::Traffic;
-use super::ttm::{self, Found, Meters};
+use super::ttm::{self, Meters, SystemState};
 use super::users::{End, Role, User};
 use crate::kernel::{Configuration, Monitor, Replication, Simulated};
 
@@ -202,14 +202,14 @@ impl<M: Monitor> Machine<'_, M> {
         self.processors[cpu].process = None;
         self.processors[cpu].preempted = false;
         self.meters.events[Event::Getwork as usize] += 1;
-        let whole = self.section(Event::Getwork);
+        let section = self.section(Event::Getwork);
         // Who comes from a page fault may still hold page control: it then chooses under that lock, and takes
         // no other, so that the order in which locks are taken can never be a circle.
         let holds = self.holders[Lock::PageControl as usize] == Some(cpu);
         let (first, rest) = if holds {
-            (Section { lock: Some(Lock::PageControl), ..whole }, None)
+            (Section { lock: Some(Lock::PageControl), ..section }, None)
         } else {
-            self.config.in_part_locked(whole, self.config.traffic_lock_share)
+            self.config.in_part_locked(section, self.config.traffic_lock_share)
         };
         self.enters(cpu, Event::Getwork, first, rest, Then::ChooseProcess, calendar);
     }
@@ -286,8 +286,8 @@ impl<M: Monitor> Machine<'_, M> {
         // Without a transfer: an active segment is an entry of a table, and its pages come by page faults.
         self.segments.take(process);
         self.trace(calendar.now(), "segment_fault", process);
-        let whole = self.section(Event::SegmentFault);
-        let (locked, rest) = self.config.in_part_locked(whole, self.config.segment_lock_share);
+        let section = self.section(Event::SegmentFault);
+        let (locked, rest) = self.config.in_part_locked(section, self.config.segment_lock_share);
         self.enters(cpu, Event::SegmentFault, locked, rest, Then::GoOn, calendar);
     }
 
@@ -460,12 +460,12 @@ impl<M: Monitor> Machine<'_, M> {
         let length = now.since(start);
         if M::LISTENS && length > Span::ZERO {
             let area = self.traffic.eligible.area(now);
-            let found = Found {
+            let state = SystemState {
                 users: self.config.population(),
                 active: self.active_users(),
                 eligible_mean: (area - eligible) as f64 / length.0 as f64,
             };
-            self.monitor.sample(start, length, ttm::row(&self.meters.since(&meters), found));
+            self.monitor.sample(start, length, ttm::row(&self.meters.since(&meters), state));
         }
         self.sampled = (now, self.meters, self.traffic.eligible.area(now));
         calendar.set(SAMPLE, now + self.interval, Priority::Observation);

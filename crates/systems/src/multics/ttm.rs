@@ -32,7 +32,8 @@ pub(super) struct Meters {
 impl Meters {
     /// Increments after `earlier`.
     pub fn since(&self, earlier: &Meters) -> Meters {
-        let less = |now: &[u64; EVENTS], then: &[u64; EVENTS]| std::array::from_fn(|at| now[at] - then[at]);
+        let less =
+            |now: &[u64; EVENTS], then: &[u64; EVENTS]| std::array::from_fn(|event| now[event] - then[event]);
         Meters {
             useful: self.useful - earlier.useful,
             idle: self.idle - earlier.idle,
@@ -55,7 +56,7 @@ impl Meters {
 
 /// State that a sample finds, in addition to the meters.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Found {
+pub(super) struct SystemState {
     /// Users logged in.
     pub users: u64,
     /// Users at work at some time in the interval.
@@ -65,7 +66,7 @@ pub(super) struct Found {
 }
 
 /// A row of `samples`, in the order of [`columns`].
-pub(super) fn row(amounts: &Meters, found: Found) -> Vec<Value> {
+pub(super) fn row(amounts: &Meters, state: SystemState) -> Vec<Value> {
     let seconds = |ns: u64| Value::F64(Span(ns).seconds());
     let mut row = vec![seconds(amounts.useful), seconds(amounts.idle)];
     for event in Event::ALL {
@@ -80,9 +81,9 @@ pub(super) fn row(amounts: &Meters, found: Found) -> Vec<Value> {
         seconds(amounts.script.page_fault),
         seconds(amounts.script.other_fault),
         Value::U64(amounts.script.page_faults),
-        Value::U64(found.users),
-        Value::U64(found.active),
-        Value::F64(found.eligible_mean),
+        Value::U64(state.users),
+        Value::U64(state.active),
+        Value::F64(state.eligible_mean),
     ]);
     row
 }

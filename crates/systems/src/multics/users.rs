@@ -209,15 +209,15 @@ impl User {
         let line = &lines[input.line];
         let stream = &mut self.demand;
         // At least one page and segment: the lifetime at none held is that at one.
-        let whole = |drawn: Span| (drawn.seconds().round() as u32).max(1);
+        let places = |drawn: Span| (drawn.seconds().round() as u32).max(1);
         let left = Span::from_nanoseconds(line.cpu.sample(stream).0 as f64 * factor);
         // A share of the work, which a distribution without bounds could miss.
         let output = line.first_output.sample(stream).seconds().clamp(0.0, 1.0);
         self.work = Some(Work {
             left,
             left_at_output: Span::from_nanoseconds(left.0 as f64 * (1.0 - output)),
-            pages: whole(line.pages.sample(stream)),
-            segments: whole(line.segments.sample(stream)),
+            pages: places(line.pages.sample(stream)),
+            segments: places(line.segments.sample(stream)),
             ..Work::of(input)
         });
         self.line = Some(input.line);

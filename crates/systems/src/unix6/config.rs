@@ -408,12 +408,12 @@ impl Prototypes {
         let compute = match &parameters.compute {
             Value::String(word) if word == "table" => {
                 let pc = parameters.pc;
-                let Some((_, shares)) = COMPUTE_LOOPS.iter().find(|(known, _)| *known == pc) else {
-                    let known = COMPUTE_LOOPS.map(|(pc, _)| pc.to_string()).join(", ");
+                let Some((_, shares)) = COMPUTE_LOOPS.iter().find(|(row, _)| *row == pc) else {
+                    let rows = COMPUTE_LOOPS.map(|(pc, _)| pc.to_string()).join(", ");
                     return Err(refuse!(
                         settings,
                         parameters.pc,
-                        &format!("give one of {known} ms, or compute")
+                        &format!("give one of {rows} ms, or compute")
                     ));
                 };
                 // Table III's means are a little off PC, by what its per cents are rounded.

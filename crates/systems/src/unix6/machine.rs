@@ -454,8 +454,8 @@ impl<M: Monitor> Machine<'_, M> {
     /// Instruments that a sample reads; starts their activity anew.
     fn readings(&mut self, now: Time) -> Readings {
         let drives_busy = std::array::from_fn(|drive| {
-            let known = (drive as u32) < self.config.disks.drives;
-            if known { self.disks.drive_busy_area(drive as u32, now) } else { 0 }
+            let installed = (drive as u32) < self.config.disks.drives;
+            if installed { self.disks.drive_busy_area(drive as u32, now) } else { 0 }
         });
         let count = |wanted: fn(&Process) -> bool| self.processes.iter().filter(|p| wanted(p)).count() as u64;
         let readings = Readings {
