@@ -97,6 +97,11 @@
 //! 3. at one time and priority, in the order in which they were put into the calendar. Setting a slot
 //!    again counts as putting it in anew.
 //!
+//! # Limitations
+//!
+//! A run is at most 2^64 ns long, 584 years. One replication runs on one thread: parallelism is between
+//! replications. The calendar's slots are allocated at the start, so that a model needs an upper bound of its users.
+//!
 //! # Slots
 //!
 //! Whatever can be due owns a [`Slot`] of the calendar: a user's end of think time, the next completion of

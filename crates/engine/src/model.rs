@@ -1,4 +1,4 @@
-//! What a simulated system must do, and the loop that drives it.
+//! The interface of a simulated system, and the loop that drives it.
 
 use crate::calendar::{Calendar, Slot};
 use crate::time::Time;
@@ -8,14 +8,13 @@ pub trait Model {
     /// Sets what is due first.
     fn start(&mut self, calendar: &mut Calendar);
 
-    /// What was due in `slot` happens, at `calendar.now()`.
+    /// Performs the event that was due in `slot`, at `calendar.now()`.
     fn handle(&mut self, slot: Slot, calendar: &mut Calendar);
 
-    /// Statistics begin anew, at `calendar.now()`: the warm-up is over.
+    /// Begins statistics again at `calendar.now()`: the warm-up is over.
     fn restart_statistics(&mut self, calendar: &Calendar);
 
-    /// Whether all work is done, so that the run ends before its time. Asked after every event: it must be
-    /// cheap.
+    /// True if all work is done, so that the run ends early. Called after every event, so it must be cheap.
     fn is_over(&self) -> bool {
         false
     }

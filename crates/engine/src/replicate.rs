@@ -10,7 +10,7 @@ use thiserror::Error;
 pub struct Pool(ThreadPool);
 
 impl Pool {
-    /// A pool of `threads`, or of one a core.
+    /// A pool of `threads` threads, or of one per core.
     ///
     /// # Errors
     /// The system refuses to start a thread.
@@ -19,16 +19,16 @@ impl Pool {
     }
 }
 
-/// Runs `one` for each replication; results stand in the order of their numbers, the same on one thread or
-/// many, since replication r draws only from streams addressed by r. Of several errors, the one of the
-/// lowest number is returned.
+/// Results of `one` for each replication, in the order of their numbers. They are the same on one thread or many,
+/// because replication r draws only from streams addressed by r. Of several errors, that of the lowest number is
+/// returned.
 pub fn replicate<T: Send, E: Send>(
     pool: &Pool,
     replications: Range<u64>,
     one: impl Fn(u64) -> Result<T, E> + Sync + Send,
 ) -> Result<Vec<T>, E> {
-    // All results are collected before errors are looked at: to stop at the first error to occur would make
-    // the message depend on the threads.
+    // All results are collected before errors are examined: stopping at the first error in time would make the
+    // message depend on the threads.
     let results: Vec<Result<T, E>> = pool.0.install(|| replications.into_par_iter().map(one).collect());
     results.into_iter().collect()
 }
@@ -41,7 +41,7 @@ pub fn replicate<T: Send, E: Send>(
 )]
 /// Error: there is no spread from which an interval could be computed.
 pub struct DuplicateReplications {
-    /// How many there were.
+    /// Their number.
     pub replications: usize,
 }
 

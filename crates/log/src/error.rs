@@ -1,11 +1,12 @@
-//! What can go wrong with a log, and what the user can do about it.
+//! Errors of a log, with the remedy that the user has.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// An operation on a log that could not be done.
+/// A failed operation on a log.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
+    /// A system call failed.
     #[error("cannot {action} {path}: {source}; {remedy}")]
     Io { action: &'static str, path: PathBuf, source: io::Error, remedy: &'static str },
     #[error("{path} is not a thinktime log: {reason}; name the folder that `thinktime record -o` made")]
@@ -51,7 +52,7 @@ impl LogError {
     }
 }
 
-/// Names the file and the act in an I/O error, with the remedy that fits its cause.
+/// Adds the file, the action and the remedy to an I/O error.
 pub(crate) trait IoContext<T> {
     fn at(self, action: &'static str, path: &Path) -> Result<T, LogError>;
 }
@@ -69,6 +70,6 @@ fn remedy(error: &io::Error) -> &'static str {
         io::ErrorKind::ReadOnlyFilesystem => "choose a folder on a writable file system",
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room on that file system",
         io::ErrorKind::NotADirectory => "a log is a folder: name one that does not exist yet",
-        _ => "look at the file system and try again",
+        _ => "check the file system and try again",
     }
 }

@@ -17,7 +17,9 @@ pub const MACHINE_SCHEMA: &str = include_str!("machine.schema.json");
 pub(crate) struct Violation {
     /// Path of the key, as in `machine.meters[0].count`.
     pub key: String,
+    /// Defect of its value.
     pub message: String,
+    /// Value that would be right.
     pub remedy: String,
 }
 

@@ -1,4 +1,4 @@
-//! `manifest.json`: what the log is, who wrote it when, and what went wrong.
+//! `manifest.json`: description of the log, its sessions, and its incidents.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,71 +15,78 @@ use crate::schema::{SCHEMA_VERSION, TableSchema};
 
 pub(crate) const FORMAT: &str = "thinktime log";
 pub(crate) const FILE_NAME: &str = "manifest.json";
-/// How the text of a manifest begins: the checksum stands first, at a place that is known without parsing, and
-/// covers the whole text with eight zeros in its own place.
+/// Beginning of the text of a manifest. The checksum comes first, at a position known without parsing, and covers
+/// the whole text with eight zeros in its own place.
 const CHECKSUM_LINE: &[u8] = b"{\n  \"crc32\": \"00000000\",\n";
-/// Where the eight digits are.
+/// Position of the checksum's eight digits [byte].
 const CHECKSUM_AT: std::ops::Range<usize> = 14..22;
 
 /// One run of a writer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Session {
-    /// What wrote it: `linux`, `sar`, a simulated system.
+    /// Writer of the session: `linux`, `sar`, or a simulated system.
     pub source: String,
-    /// Identity of the machine's boot, so that a reboot between sessions is seen.
+    /// Identity of the machine's boot, which shows a reboot between sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boot_id: Option<String>,
     /// Hardware and kernel, or the resolved configuration of the simulated machine.
     #[serde(default)]
     pub machine: Json,
-    /// What the writer was asked to do.
+    /// Options of the writer.
     #[serde(default)]
     pub options: Json,
-    /// Start, in microseconds since 1970-01-01 UTC.
+    /// Start [µs since 1970-01-01 UTC].
     pub start_us: i64,
-    /// End; absent while it runs, and for ever when it was killed.
+    /// End [µs since 1970-01-01 UTC]; absent while the session runs, and for good if its writer was killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_us: Option<i64>,
-    /// What the sources had to say, each under its own key.
+    /// Facts from the sources, each under its own key.
     #[serde(flatten)]
     pub facts: Map<String, Json>,
 }
 
-/// Something that a reader of the log must know, counted.
+/// An event that a reader of the log must know, with the number of its occurrences.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Incident {
     /// `reboot`, `suspend`, `clock_step`, `counter_reset`, `disk_full`, ...
     pub kind: String,
+    /// Circumstances, in words.
     pub detail: String,
+    /// Number of occurrences with this kind and detail.
     pub count: u64,
-    /// When it happened first and last, in microseconds since 1970-01-01 UTC.
+    /// First occurrence [µs since 1970-01-01 UTC].
     pub first_us: i64,
+    /// Last occurrence [µs since 1970-01-01 UTC].
     pub last_us: i64,
 }
 
 impl Incident {
-    /// One incident, now.
+    /// An incident that occurs now, for the first time.
     pub fn now(kind: &str, detail: &str) -> Incident {
         let now = now_us();
         Incident { kind: kind.into(), detail: detail.into(), count: 1, first_us: now, last_us: now }
     }
 }
 
-/// Wall clock, microseconds since 1970-01-01 UTC.
+/// Wall-clock time [µs since 1970-01-01 UTC].
 pub(crate) fn now_us() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    // A clock before 1970 is set wrong; zero says so and keeps the log readable.
+    // A clock before 1970 is set wrong; zero shows that and keeps the log readable.
     since.map_or(0, |elapsed| elapsed.as_micros() as i64)
 }
 
-/// The whole manifest.
+/// The complete manifest.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Manifest {
+    /// Name of the format, which identifies the folder as a log.
     pub format: String,
+    /// Version of the format with which the log was written.
     pub schema_version: u64,
     /// Every table that was ever declared, with the union of its columns.
     pub tables: Vec<TableSchema>,
+    /// Sessions in the order of their start.
     pub sessions: Vec<Session>,
+    /// Incidents of all sessions.
     pub incidents: Vec<Incident>,
     /// Incidents of journals up to this part are among `incidents`.
     #[serde(default)]
@@ -87,7 +94,7 @@ pub struct Manifest {
     /// Retention has removed the parts up to this number.
     #[serde(default)]
     pub retired_through_part: u64,
-    /// Number of the journal that was begun and is not sealed yet.
+    /// Number of the journal that was begun and is not yet sealed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_part: Option<u64>,
     /// The ledger in force; absent in logs before version 3.

@@ -1,6 +1,6 @@
-//! What a table of the log holds: columns with their type, unit, kind and role.
+//! Schemas of tables: columns with their type, unit, kind and role.
 //!
-//! The same description stands in three places of a log, each written by this module: in the
+//! A log has the same description in three places, each written by this module: in the
 //! manifest, in the header of the open part, and in the Arrow field metadata of every Parquet file.
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use crate::error::LogError;
 /// Version of the log format. A reader refuses a newer one and reads every older one.
 pub const SCHEMA_VERSION: u32 = 3;
 
-/// How a value is stored.
+/// Type of a stored value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Type {
@@ -46,7 +46,7 @@ impl Type {
     }
 }
 
-/// What a column is, over an interval.
+/// Relation of a column to the interval of its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -60,7 +60,7 @@ pub enum Kind {
     Label,
 }
 
-/// What a column is for, so that an analysis needs no arguments.
+/// Use of a column, so that an analysis needs no arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -72,9 +72,9 @@ pub enum Role {
     IdleTime,
     /// A number of requests for service.
     Request,
-    /// How many users asked for service.
+    /// Number of users who request service.
     Load,
-    /// Useful work that is no request to the supervisor.
+    /// Useful work that is not a request to the supervisor.
     Throughput,
 }
 
@@ -82,24 +82,29 @@ pub enum Role {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Column {
+    /// Name, unique in its table.
     pub name: String,
+    /// Type of its values.
     #[serde(rename = "type")]
     pub ty: Type,
     /// Unit by its symbol or noun: `s`, `byte`, `page`, `fault`; empty for a label.
     pub unit: String,
+    /// Relation to the interval of the row.
     pub kind: Kind,
+    /// Use in analyses; `None` for a column that they take only by name.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub role: Option<Role>,
-    /// One sentence: what is counted, and where the figure comes from.
+    /// One sentence: the amount counted, and its source.
     pub description: String,
 }
 
 impl Column {
+    /// A column without a role.
     pub fn new(name: &str, ty: Type, unit: &str, kind: Kind, description: &str) -> Self {
         Column { name: name.into(), ty, unit: unit.into(), kind, role: None, description: description.into() }
     }
 
-    /// The column with `role`.
+    /// This column with `role`.
     pub fn role(mut self, role: Role) -> Self {
         self.role = Some(role);
         self
@@ -131,11 +136,14 @@ pub(crate) fn word<T: Serialize>(value: &T) -> String {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TableSchema {
+    /// Name, also of its files.
     pub name: String,
+    /// Columns in the order of the values of a row.
     pub columns: Vec<Column>,
 }
 
 impl TableSchema {
+    /// A table of `columns`.
     pub fn new(name: &str, columns: Vec<Column>) -> Self {
         TableSchema { name: name.into(), columns }
     }
@@ -180,7 +188,7 @@ impl TableSchema {
         Ok(())
     }
 
-    /// Checks that `row` fits, and makes a double that is no number null: nothing was measured there.
+    /// Checks that `row` fits, and turns NaN into null, because nothing was measured there.
     pub(crate) fn fit(&self, row: &mut Row) -> Result<(), LogError> {
         if row.len() != self.columns.len() {
             return Err(self.wrong(format!(
@@ -190,7 +198,7 @@ impl TableSchema {
             )));
         }
         for (value, column) in row.iter_mut().zip(&self.columns) {
-            // One way to say that nothing is known: analyses would have to test for two otherwise.
+            // One representation of a missing value: analyses would otherwise have to test for two.
             if matches!(value, Value::F64(number) if !number.is_finite()) {
                 *value = Value::Null;
             }
@@ -225,7 +233,7 @@ impl TableSchema {
 /// One value of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// Not measured, or not there: never the same as zero.
+    /// Not measured, or absent: never the same as zero.
     Null,
     U64(u64),
     I64(i64),
@@ -266,5 +274,5 @@ impl<T: Into<Value>> From<Option<T>> for Value {
     }
 }
 
-/// A row: one value a column, in the order of the table's schema.
+/// A row: one value for each column, in the order of the table's schema.
 pub type Row = Vec<Value>;

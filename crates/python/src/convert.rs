@@ -87,6 +87,7 @@ fn integer(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     if let Ok(value) = object.extract::<i64>() {
         return Ok(value.into());
     }
+    // Seeds may have all 64 bits.
     let refuse = |_| PyValueError::new_err(format!("{object} is outside of the 64-bit integers"));
     object.extract::<u64>().map(Value::from).map_err(refuse)
 }

@@ -121,7 +121,7 @@ impl NativeLogWriter {
         Arc::clone(&self.0)
     }
 
-    /// Does `act` with the writer. The lock is waited for without the GIL: who holds it may need the GIL.
+    /// Result of `act` on the writer. Waits for the lock without the GIL, because its holder may need the GIL.
     fn with_writer<T: Send>(
         &self,
         py: Python<'_>,
@@ -142,7 +142,7 @@ impl NativeLogWriter {
         Ok(NativeLogWriter(Arc::new(Mutex::new(writer))))
     }
 
-    /// Writes what `stream` (an object with `__arrow_c_stream__`) holds as a part of the table.
+    /// Writes the rows of `stream`, an object with `__arrow_c_stream__`, as a part of the table.
     fn write(&self, py: Python<'_>, schema: Plain<TableSchema>, stream: &Bound<'_, PyAny>) -> PyResult<()> {
         let reader = stream_reader(stream)?;
         self.with_writer(py, |writer| {
@@ -151,7 +151,7 @@ impl NativeLogWriter {
         })
     }
 
-    /// Counts incidents: `span_us` is when the first and the last happened, now where it is absent.
+    /// Counts incidents. `span_us` are the times of the first and the last; both are now if it is None.
     fn incident(
         &self,
         py: Python<'_>,

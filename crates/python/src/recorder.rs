@@ -96,7 +96,7 @@ struct NativeRecording {
 
 #[pymethods]
 impl NativeRecording {
-    /// Begins. When this returns, the first sample is taken, or `stop` will say what failed.
+    /// Begins a recording. On return the first sample is taken, or `stop` reports the error.
     #[new]
     fn new(py: Python<'_>, writer: &NativeLogWriter, options: Plain<GivenOptions>) -> PyResult<Self> {
         let options = checked(options.0)?;

@@ -20,7 +20,7 @@ use crate::log::log_error;
 
 create_exception!(_native, NativeSimulationError, PyRuntimeError, "A simulation gave no figures.");
 
-/// How often a waiting caller looks for Ctrl-C and shows progress.
+/// Period at which a waiting caller checks for Ctrl-C and shows progress.
 const LOOK: Duration = Duration::from_millis(100);
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -139,10 +139,11 @@ impl NativeSimulation {
         let (done, stop) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
         let (sender, mut receiver) = channel();
         let (simulation, counter, stopping) = (Arc::clone(&self.0), Arc::clone(&done), Arc::clone(&stop));
-        // Not this thread: it must go on looking for Ctrl-C.
+        // Not in this thread, which must keep checking for Ctrl-C.
         std::thread::spawn(move || sender.send(work.run(&simulation, &counter, &stopping)));
         loop {
-            // A receiver may wander between threads, but not be shared: hence by exclusive reference.
+            // A receiver may move between threads but not be shared (it is `Send` and not `Sync`): hence by
+            // exclusive reference.
             let waiting = &mut receiver;
             match py.detach(move || waiting.recv_timeout(LOOK)) {
                 Ok(finished) => return finished.map(NativeReplications).map_err(simulation_error),
@@ -179,7 +180,7 @@ impl NativeSimulation {
     }
 }
 
-/// What a run is asked to do.
+/// Parameters of a run.
 struct Work {
     seed: u64,
     replications: Range<u64>,
@@ -202,7 +203,7 @@ impl Work {
 
 #[pymethods]
 impl NativeReplications {
-    /// Figures of each replication, in the order of `NativeSimulation.responses`.
+    /// Responses of each replication, in the order of `NativeSimulation.responses`.
     fn responses(&self) -> Vec<Vec<f64>> {
         self.0.outcomes.iter().map(|outcome| outcome.responses.clone()).collect()
     }
@@ -218,7 +219,7 @@ impl NativeReplications {
         self.0.warm_up.seconds()
     }
 
-    /// Whether MSER-5 found the end of the warm-up; none where it was given.
+    /// True if MSER-5 determined the end of the warm-up; `None` if the caller gave it.
     #[getter]
     fn settled(&self) -> Option<bool> {
         self.0.settled

@@ -142,15 +142,15 @@ impl NativeNursery {
         self.observed(py, on_progress, |nursery, observe| play::measure_direct(nursery, array_bytes, observe))
     }
 
-    /// Ends every process that was started, and waits until they are gone.
+    /// Ends every process that was started, and waits until all have ended.
     fn close(&self, py: Python<'_>) {
         py.detach(|| drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take()));
     }
 }
 
 impl NativeNursery {
-    /// Runs `act` without the GIL. Its observer runs Python's signal handlers and then `on_progress`; what
-    /// either raises ends the work in good order, and is raised here.
+    /// Runs `act` without the GIL. Its observer runs Python's signal handlers and then `on_progress`; an exception
+    /// from either ends the work in good order and is raised here.
     fn observed<T: Send>(
         &self,
         py: Python<'_>,
@@ -159,7 +159,7 @@ impl NativeNursery {
     ) -> PyResult<Plain<T>> {
         let mut raised = None;
         let done = py.detach(|| {
-            // A panic in a play leaves the nursery as usable as it was.
+            // A panic in a play does not damage the nursery: it is another process.
             let guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             let nursery = guard.as_ref().ok_or_else(|| NativePlayError::new_err("the nursery is closed"))?;
             act(nursery, &mut |progress| match Python::attach(|py| show(py, &on_progress, progress)) {

@@ -1,4 +1,4 @@
-//! Exact solutions of closed networks, for `thinktime.models.networks`. Whoever calls has checked the numbers.
+//! Exact solutions of closed networks, for `thinktime.models.networks`, which checks the arguments.
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

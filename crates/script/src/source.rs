@@ -89,10 +89,12 @@ impl<'a> Source<'a> {
         message: &str,
         remedy: &impl Fn(&str) -> &'static str,
     ) -> ScriptError {
+        // Serde reports these errors as text only; the names in it are between backquotes.
         let mut words = message.split('`').skip(1).step_by(2);
         let key = last_key(place);
         if message.starts_with("unknown field") {
             let given = words.next().unwrap_or_default();
+            // The path may end with the unknown key; the item is its owner.
             let place = if key == Some(given) { &place[..place.len() - 1] } else { place };
             return self.error(
                 place,

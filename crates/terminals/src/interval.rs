@@ -27,6 +27,7 @@ pub fn median_interval(mut batches: Vec<f64>) -> MedianInterval {
     }
     batches.sort_by(f64::total_cmp);
     let rank = lower_rank(n);
+    // For odd n both indices are the same batch.
     let median = (batches[(n - 1) / 2] + batches[n / 2]) / 2.0;
     MedianInterval { median, low: batches[rank - 1], high: batches[n - rank], n }
 }

@@ -147,6 +147,7 @@ fn baseline(
     program.workload = Workload { array_bytes: options.workload.array_bytes, ..Workload::named("empty")? };
     let users = Users { from: BASELINE_USERS, to: BASELINE_USERS, by: 1 };
     let schedule = Schedule::new(users, options.baseline_s, None)?;
+    // Closed even before an open-loop play: inputs that queue would not measure the baseline.
     let play = Play { program: &program, schedule: &schedule, think: &options.think, open_loop: false };
     let mut done = Vec::new();
     let outcome = drive(
@@ -337,6 +338,7 @@ fn writer_of(
 fn facts(options: &PlayOptions, prepared: &Prepared, schedule: &Schedule, outcome: Option<&Outcome>) -> Json {
     let workload = &options.workload;
     let compute_s = workload.iteration_s * workload.mean(|class| class.compute_iterations.mean());
+    // The keys `course`, `open` and `floor` keep the names that logs of earlier versions have.
     let mut facts = json!({
         "workload": workload,
         "seed": options.seed,

@@ -21,12 +21,13 @@ mod tests;
 /// Blocks to be read or written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ask {
-    /// Whose it is; unlike that of any other request present.
+    /// Owner of the request; different from that of any other request present.
     pub customer: u32,
+    /// Number of the drive, from 0.
     pub drive: u32,
     /// Address of the first block on its drive.
     pub block: u64,
-    /// How many blocks.
+    /// Number of blocks, at least 1.
     pub blocks: u64,
 }
 

@@ -131,9 +131,13 @@ pub struct Accesses {
 /// The parts of one access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Parts {
+    /// Fixed time before the access.
     pub start: Span,
+    /// Movement of the arm.
     pub seek: Span,
+    /// Wait until the first block comes round.
     pub latency: Span,
+    /// Passing of the blocks, with the steps of the arm between cylinders.
     pub transfer: Span,
 }
 

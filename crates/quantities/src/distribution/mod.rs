@@ -416,6 +416,7 @@ impl Check {
                 "give shares that go from 0 to 1",
             ));
         }
+        // Equal neighbours are allowed: equal values are an atom, equal shares a gap.
         for (name, points) in [("values", values), ("cumulative", cumulative)] {
             if let Some(index) = points.windows(2).position(|pair| pair[1] < pair[0]) {
                 let item = format!("{name}[{}]", index + 1);

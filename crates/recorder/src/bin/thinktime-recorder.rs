@@ -145,6 +145,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("thinktime-recorder: {error}");
+            // As the Python commands: 2 for wrong input, 1 for work that failed.
             ExitCode::from(if error.is_input() { 2 } else { 1 })
         }
     }
@@ -173,6 +174,7 @@ fn run(arguments: &Record) -> Result<(), RecorderError> {
 fn show(progress: &Progress) {
     let busy = progress.busy.map_or("-".to_owned(), |busy| format!("{:.0} %", 100.0 * busy));
     let users = progress.active_users.map_or("-".to_owned(), |users| users.to_string());
+    // Written over the previous line; the escape sequence at the end erases the rest of that.
     let line = format!(
         "\r{} samples, {:.0} s, busy {busy}, active users {users}, {} kB written\x1b[K",
         progress.samples,

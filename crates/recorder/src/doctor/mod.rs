@@ -94,6 +94,7 @@ pub fn examine() -> Result<Examination, RecorderError> {
     abilities.push(process_time(&procfs_cost));
     abilities.push(process_io(&scan));
     abilities.push(other_processes(&scan));
+    // The abilities above are judged by the scan of /proc, before taskstats fills `scan` again.
     let processes = scan.processes.len();
     let taskstats_cost = scan_cost_of(taskstats, &mut scan);
     abilities.push(taskstats_state(&taskstats_cost));
@@ -205,6 +206,7 @@ fn system_wide(system: &SystemReader) -> Vec<Ability> {
     let of_file = |(file, item): &(&str, &'static str)| match system.missing.get(*file) {
         None => ability(item, State::Measured, format!("from {file}"), None),
         Some(why) => {
+            // Only pressure can be switched on; for the other files there is no remedy but another kernel.
             let remedy = if why.contains("CONFIG_PSI") {
                 Some(
                     "boot a kernel with CONFIG_PSI, with psi=1 on its command line where it is off by default",
@@ -262,6 +264,7 @@ fn process_io(scan: &Scan) -> Ability {
     let item = "disk I/O by user";
     let others: Vec<&Facts> = scan.facts.iter().filter(|facts| is_others(facts)).collect();
     let readable = others.iter().filter(|facts| facts.io.is_some()).count();
+    // The recorder may always read its own file: if even that is missing, the kernel has none.
     if scan.facts.iter().all(|facts| facts.io.is_none()) {
         let remedy = Some("use a kernel with CONFIG_TASK_IO_ACCOUNTING");
         return ability(item, State::Absent, "/proc/PID/io cannot be read", remedy);
@@ -276,6 +279,7 @@ fn process_io(scan: &Scan) -> Ability {
 
 fn other_processes(scan: &Scan) -> Ability {
     let item = "processes of other users";
+    // /proc mounted with hidepid=1 lists processes and denies their files, with hidepid=2 it does not list them.
     let sees_first = scan.processes.first().is_some_and(|(pid, _)| *pid == 1);
     if scan.unreadable > 0 || !sees_first {
         let evidence = format!(
@@ -319,6 +323,7 @@ fn block_delay(root: &Root) -> Ability {
 fn groups(root: &Root) -> Ability {
     let item = "control groups";
     let mounts = root.text("/proc/self/mounts").unwrap_or_default();
+    // The third word of a mount is the type of its file system.
     let has = |kind: &str| mounts.lines().any(|line| line.split(' ').nth(2) == Some(kind));
     let evidence = match (has("cgroup"), has("cgroup2")) {
         (true, true) => "versions 1 and 2 are mounted",

@@ -180,6 +180,7 @@ impl Files {
         if let Kept::Open(open) = kept {
             return outcome(read_once(&*open, &mut self.buffer), file, parse);
         }
+        // Not tried again: permissions rarely change, and each attempt is a system call per process and sample.
         if matches!(kept, Kept::Denied) {
             return Outcome::Denied;
         }

@@ -171,6 +171,7 @@ impl SignalGuard {
     /// Sends this process's signals to `control`.
     pub fn install(control: &Control) -> Result<SignalGuard, RecorderError> {
         let wake = control.0.wake.as_raw_fd();
+        // Handlers belong to the process and have one place for the descriptor: a second guard would take it.
         if WAKE.compare_exchange(-1, wake, Ordering::SeqCst, Ordering::SeqCst).is_err() {
             let source = std::io::Error::from(std::io::ErrorKind::ResourceBusy);
             return Err(RecorderError::System {

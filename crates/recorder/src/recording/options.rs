@@ -119,6 +119,7 @@ impl RecordOptions {
         if self.duration == Some(Duration::ZERO) {
             return Err(wrong("duration", "0s", "must be above 0"));
         }
+        // All other files are optional, and missing ones are named in the manifest.
         let root = Root::new(&self.root);
         if !root.exists("/proc/stat") {
             let given = self.root.display();

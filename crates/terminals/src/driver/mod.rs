@@ -249,6 +249,8 @@ impl Driver<'_> {
             return Ok(false);
         }
         let user = self.seats.len() as u32 + 1;
+        // The driver's copy of the user's end closes with this function: while it were open, reading the terminal of
+        // a process that has ended would not fail.
         let (master, slave) = terminal::open()?;
         self.nursery.start(user, std::os::fd::AsFd::as_fd(&slave), self.play.program)?;
         let token = epoll::EventData::new_u64(self.seats.len() as u64);
@@ -381,6 +383,7 @@ impl Driver<'_> {
             return Ok(());
         }
         let mut interaction = seat.arrive(self.play, population);
+        // At most 54 bytes, far below the terminal's buffer of 4096: the write is complete or fails.
         let line = format!("{} {}\n", interaction.class, interaction.index);
         seat.listener.expect_echo(line.len());
         let sent_ns = nanoseconds(ClockId::Monotonic);
@@ -411,6 +414,7 @@ impl Driver<'_> {
 
     /// Adds a report to its interaction. Report and prompt arrive in either order: they use two sockets.
     fn account(&mut self, service: Service) {
+        // Users are numbered from 1, seats from 0.
         let Some(seat) = (service.user as usize).checked_sub(1).and_then(|index| self.seats.get_mut(index))
         else {
             return;
@@ -450,6 +454,8 @@ impl Driver<'_> {
                 if matches!(seat.phase, Phase::Busy) {
                     seat.think(self.play, seat.due_ns);
                 }
+                // Inputs that were due and never sent are rows too: without them an overloaded system would look
+                // better than it is.
                 while seat.due_ns < now_ns {
                     self.outcome.dropped += 1;
                     self.finished.push(seat.arrive(self.play, population));

@@ -103,6 +103,7 @@ impl Schedule {
             None => step_s,
             Some(ramp_s) => {
                 check_seconds("--ramp", ramp_s)?;
+                // The last user starts at the end of the ramp; a single level has no spacing.
                 ramp_s / (levels.len().max(2) - 1) as f64
             }
         };

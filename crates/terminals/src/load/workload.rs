@@ -289,6 +289,7 @@ impl Workload {
         }
         for (index, class) in self.classes.iter().enumerate() {
             class.check(&format!("workload.classes[{index}]"))?;
+            // A user's process finds the class of an input by its name.
             if self.classes[..index].iter().any(|other| other.name == class.name) {
                 let item = format!("workload.classes[{index}].name");
                 return Err(TerminalsError::input(

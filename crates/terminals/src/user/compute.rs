@@ -57,6 +57,7 @@ const BATCH_S: f64 = 0.004;
 pub fn calibrate() -> Calibration {
     let mut steps = 10_000u64;
     let mut rate = rate_of(steps);
+    // These trials also warm caches and raise the clock frequency; their rates are not part of the result.
     while (steps as f64) < BATCH_S * rate {
         steps *= 2;
         rate = rate_of(steps);

@@ -49,6 +49,7 @@ pub(crate) fn run(
     let unreachable = |_| "cannot report to the driver".to_owned();
     Report::Ready { user, session }.send(report).map_err(unreachable)?;
     write_terminal(PROMPT)?;
+    // Longer than any input: a class of 32 characters, a blank, 20 digits and a newline.
     let mut line = [0u8; 256];
     let mut before = Usage::now();
     loop {
