@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thinktime.analyses.overhead.regression import FitOptions
 from thinktime.documents.document import Col, Cols, Table
 from thinktime.stats import critical_values
 from thinktime.stats.estimate import Estimate
@@ -24,7 +23,7 @@ from thinktime.studies.bard_1971.records import (
     observations,
     record_of,
 )
-from thinktime.studies.bard_1971.regression import AS_PRINTED, adjusted, cp_time, theta
+from thinktime.studies.bard_1971.regression import adjusted, cp_time, fitted, theta
 from thinktime.studies.cells import Cell
 from thinktime.studies.estimates import Array, scaled
 from thinktime.studies.laboratory import Laboratory, Recorded, applicable, remembered
@@ -64,11 +63,7 @@ def experiments(laboratory: Laboratory) -> list[Recorded]:
 @remembered
 def old_fit(laboratory: Laboratory) -> Overhead:
     """Regression of CP time of III-3 as it would have been with the old free-fret, all else alike."""
-    from thinktime.analyses.overhead import analysis as overhead
-
-    log = _old_run(laboratory).log
-    requests = list(COLUMNS.values())
-    return applicable(overhead.analyse(log, requests=requests, fit_options=AS_PRINTED))
+    return fitted(_old_run(laboratory).log)
 
 
 def printed_difference(variable: str) -> float:
@@ -99,15 +94,7 @@ def compared(laboratory: Laboratory, number: int = 0) -> Comparison:
 @remembered
 def calls(laboratory: Laboratory) -> Overhead:
     """Regression of the number of FREE calls on the requests of III-3."""
-    from thinktime.analyses.overhead import analysis as overhead
-
-    log = record_of(laboratory, "III-3").log
-    requests = list(COLUMNS.values())
-    return applicable(
-        overhead.analyse(
-            log, target=("free_calls",), requests=requests, fit_options=FitOptions(as_printed=True)
-        )
-    )
+    return fitted(record_of(laboratory, "III-3").log, "free_calls")
 
 
 def time_in(laboratory: Laboratory, way: str, request: str) -> Estimate:
@@ -117,17 +104,8 @@ def time_in(laboratory: Laboratory, way: str, request: str) -> Estimate:
 
 @remembered
 def _time_fit(laboratory: Laboratory, way: str) -> Overhead:
-    from thinktime.analyses.overhead import analysis as overhead
-
     log = record_of(laboratory, "III-3").log if way == "new" else _old_run(laboratory).log
-    return applicable(
-        overhead.analyse(
-            log,
-            target=("free_s", "fret_s"),
-            requests=list(COLUMNS.values()),
-            fit_options=FitOptions(as_printed=True),
-        )
-    )
+    return fitted(log, "free_s", "fret_s")
 
 
 def _old_run(laboratory: Laboratory) -> Recorded:

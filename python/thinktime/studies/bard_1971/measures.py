@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from thinktime.analyses.overhead.regression import FitOptions
 from thinktime.stats.estimate import NotApplicable
 from thinktime.stats.frontier import ParetoSet, maximal
 from thinktime.stats.hypothesis import SignificanceTest, combined
@@ -24,7 +23,15 @@ from thinktime.studies.bard_1971.curves import (
 )
 from thinktime.studies.bard_1971.recomputed import CALLS, fact
 from thinktime.studies.bard_1971.records import COLUMNS, PAPER, PERIODS, REQUESTS, record_of
-from thinktime.studies.bard_1971.regression import adjusted, cp_time, dispatch, four_fits, shares, theta
+from thinktime.studies.bard_1971.regression import (
+    AS_PRINTED,
+    adjusted,
+    cp_time,
+    dispatch,
+    four_fits,
+    shares,
+    theta,
+)
 from thinktime.studies.bard_1971.saturation import (
     DRUM,
     FIGURE_6,
@@ -162,7 +169,7 @@ def _selection(laboratory: Laboratory) -> Measures:
     from thinktime.analyses.overhead import analysis as overhead
 
     log = record_of(laboratory, "III-3").log
-    fit = applicable(overhead.analyse(log, fit_options=FitOptions(as_printed=True)))
+    fit = applicable(overhead.analyse(log, fit_options=AS_PRINTED))
     entered = {item.request: item.f_to_enter for item in fit.costs[1:] if item.f_to_enter}
     return {"chosen": sorted(fit.requests), "f": entered}
 

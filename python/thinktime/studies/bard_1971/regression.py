@@ -34,6 +34,7 @@ from thinktime.studies.study import Chapter
 if TYPE_CHECKING:
     from thinktime.analyses.overhead.omission import Omission
     from thinktime.analyses.overhead.result import Cost, Overhead
+    from thinktime.log import Log
 
 
 THRESHOLD = 2.5
@@ -76,16 +77,29 @@ def chapter(laboratory: Laboratory) -> Chapter:
     return Chapter(cells=figures, summary=summary, tables=(_along(laboratory),), notes=NOTES, method=method)
 
 
+def fitted(log: Log, *target: str, without: str = "") -> Overhead:
+    """Regression of CP time, or of the sum of other counters, on the requests of equation 2.
+
+    Parameters
+    ----------
+    log : Log
+    *target : str
+        Counters in place of CP time.
+    without : str
+        Request that is left out.
+    """
+    from thinktime.analyses.overhead import analysis as overhead
+
+    requests = [name for name in COLUMNS.values() if name != without]
+    return applicable(overhead.analyse(log, requests=requests, target=target or None, fit_options=AS_PRINTED))
+
+
 @remembered
 def cp_time(laboratory: Laboratory, period: str, *, vmio: bool = True) -> Overhead:
     """Regression of CP time on the requests of a period, with or without VMIO."""
-    from thinktime.analyses.overhead import analysis as overhead
-
     if period == "III-3":
         return omission(laboratory).full if vmio else omission(laboratory).reduced
-    requests = [name for name in COLUMNS.values() if vmio or name != "vmio"]
-    log = record_of(laboratory, period).log
-    return applicable(overhead.analyse(log, requests=requests, fit_options=AS_PRINTED))
+    return fitted(record_of(laboratory, period).log, without="" if vmio else "vmio")
 
 
 @remembered
@@ -100,19 +114,9 @@ def omission(laboratory: Laboratory) -> Omission:
 
 
 @remembered
-def dispatch(laboratory: Laboratory, period: str = "III-3") -> Overhead:
-    """Regression of dispatch time on the requests of a period."""
-    from thinktime.analyses.overhead import analysis as overhead
-
-    log = record_of(laboratory, period).log
-    return applicable(
-        overhead.analyse(
-            log,
-            requests=list(COLUMNS.values()),
-            target=("dispatch_s",),
-            fit_options=AS_PRINTED,
-        )
-    )
+def dispatch(laboratory: Laboratory) -> Overhead:
+    """Regression of dispatch time on the requests of III-3."""
+    return fitted(record_of(laboratory, "III-3").log, "dispatch_s")
 
 
 def cost(fit: Overhead, request: str) -> Cost | None:

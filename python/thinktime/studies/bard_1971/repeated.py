@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from thinktime.documents.document import Col, Table
-from thinktime.studies.bard_1971.records import COLUMNS, repeated
-from thinktime.studies.bard_1971.regression import AS_PRINTED, cost
+from thinktime.studies.bard_1971.records import repeated
+from thinktime.studies.bard_1971.regression import cost, fitted
 from thinktime.studies.bard_1971.saturation import (
     DIMENSIONS,
     DRUM,
@@ -54,14 +54,9 @@ def chapter(laboratory: Laboratory) -> Chapter:
 def _runs(laboratory: Laboratory) -> Iterator[Run]:
     for period in (SECOND, THIRD):
         for number, run in enumerate(repeated(laboratory, period)):
-            yield Run(period=period, number=number, recorded=run, fit=_fit(run), frontier=_frontier(run))
-
-
-def _fit(run: Recorded) -> Overhead:
-    from thinktime.analyses.overhead import analysis as overhead
-
-    requests = list(COLUMNS.values())
-    return applicable(overhead.analyse(run.log, requests=requests, fit_options=AS_PRINTED))
+            yield Run(
+                period=period, number=number, recorded=run, fit=fitted(run.log), frontier=_frontier(run)
+            )
 
 
 def _frontier(run: Recorded) -> Saturation:
