@@ -12,7 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # pip takes this 0 as "do not compile": compileall does it later, while the crates are compiled.
 export PIP_NO_COMPILE := 0
 
-.PHONY: help demo test bench verdicts lint docs build static format golden clean
+.PHONY: help demo test bench verdicts lint audit docs build static format golden lock licences clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -39,6 +39,10 @@ lint: build ## Check style, types, layering, and the stub of the native module
 	$(CARGO) fmt --all -- --check
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync lint-types lint-rust
 
+# Network: cargo-deny, pip-audit and the databases that they ask. Status 3: a database could not be asked.
+audit: $(VENV)/audit-installed ## Check licences, sources and known vulnerabilities of what thinktime is built from
+	$(BIN)/python scripts/audit.py $(VENV)/audit/bin/cargo-deny $(VENV)/audit/bin/pip-audit
+
 docs: build $(VENV)/docs-installed ## Build the documentation into docs/_build
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build
 
@@ -57,6 +61,13 @@ format: build ## Format all code as `make lint` expects it
 golden: build ## Rewrite the golden files; read the diff before you commit it
 	$(BIN)/pytest -q tests --update-golden
 
+lock: $(VENV)/audit-installed ## Pin the Python packages that thinktime needs, with the checksums of their files
+	$(VENV)/audit/bin/uv pip compile pyproject.toml --universal --python-version 3.10 --generate-hashes --quiet --no-header \
+	    --output-file packaging/requirements.lock $(UPGRADE)
+
+licences: $(VENV)/installed ## Write the licences of the crates that the programs contain
+	$(BIN)/python scripts/third_party_licences.py THIRD-PARTY-LICENSES.txt
+
 clean: ## Remove everything that was built
 	rm -rf $(VENV) target demo docs/_build
 
@@ -70,7 +81,7 @@ lint-types:
 	$(BIN)/mypy
 	$(BIN)/stubtest thinktime._native
 lint-rust:
-	$(CARGO) clippy --release --workspace --all-targets --quiet -- -D warnings
+	$(CARGO) clippy --release --workspace --all-targets --quiet -- -D warnings -D clippy::undocumented_unsafe_blocks
 	@! $(CARGO) hakari --version >/dev/null 2>&1 || $(CARGO) hakari verify
 
 .PHONY: test-tools
@@ -86,6 +97,13 @@ $(VENV)/installed: pyproject.toml scripts/check-toolchain
 	$(CARGO) build --release --quiet -p thinktime-recorder & $(BIN)/python -m pip install --group dev && wait
 	@# Linking and the largest crate use one core. The tests of other packages are never imported.
 	@$(BIN)/python -m compileall -qq -x '/tests?/' $(VENV)/lib & $(BIN)/maturin develop --release --quiet && wait
+	@touch $@
+
+# In an environment of their own: nothing that thinktime runs with comes from there.
+$(VENV)/audit-installed: $(VENV)/installed
+	$(BIN)/python -m venv $(VENV)/audit
+	$(VENV)/audit/bin/python -m pip install pip-audit uv
+	$(CARGO) install --quiet --locked --root $(VENV)/audit cargo-deny
 	@touch $@
 
 $(VENV)/docs-installed: pyproject.toml $(VENV)/installed

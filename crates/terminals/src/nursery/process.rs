@@ -34,6 +34,7 @@ pub(crate) fn fork_and_wait(execute: bool) -> std::io::Result<()> {
     let child = match unsafe { libc::fork() } {
         0 => {
             if execute {
+                // SAFETY: as above.
                 unsafe { libc::execv(TRUE.as_ptr(), [TRUE.as_ptr(), std::ptr::null()].as_ptr()) };
             }
             exit_now(0)

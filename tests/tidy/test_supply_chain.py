@@ -1,0 +1,80 @@
+"""What thinktime is built from: pinned, licensed, and with every unsafe block accounted for."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import tomllib
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+from third_party_licences import linked  # noqa: E402  (a script, not a module of the package)
+
+UNSAFE_BLOCKS = {"engine": 3, "python": 1, "recorder": 5, "terminals": 18}
+"""Blocks in the sources of each crate: what they do is a page of its own to review. Fewer is fine: write it here."""
+
+
+def code(path: Path) -> list[str]:
+    """Lines without comments."""
+    return [re.sub(r"//.*", "", line) for line in path.read_text().splitlines()]
+
+
+def unsafe_blocks(crate: Path) -> int:
+    return sum(line.count("unsafe {") for path in (crate / "src").rglob("*.rs") for line in code(path))
+
+
+def test_every_unsafe_block_is_counted():
+    counts = {crate.name: unsafe_blocks(crate) for crate in (ROOT / "crates").iterdir() if crate.is_dir()}
+    assert {name: count for name, count in counts.items() if count} == UNSAFE_BLOCKS
+
+
+def test_every_unsafe_block_says_why_it_is_sound():
+    """clippy holds the comment to its block (`make lint`); this holds clippy to it."""
+    assert "clippy::undocumented_unsafe_blocks" in (ROOT / "Makefile").read_text()
+
+
+@pytest.fixture(scope="module")
+def metadata():
+    # Of this platform: the crates of others are not downloaded.
+    command = ["cargo", "metadata", "--format-version", "1", "--locked", "--offline"]
+    command += ["--filter-platform", "x86_64-unknown-linux-gnu"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def test_the_licence_of_everything_that_is_linked_is_in_the_packages(metadata):
+    text = (ROOT / "THIRD-PARTY-LICENSES.txt").read_text()
+    listed = set(re.findall(r"^  (\S+ \S+): ", text, re.MULTILINE))
+    assert set(linked(metadata)) == listed, "run `make licences`"
+    assert (
+        "THIRD-PARTY-LICENSES.txt"
+        in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["license-files"]
+    )
+
+
+def test_every_licence_is_one_that_we_allow(metadata):
+    allowed = set(tomllib.loads((ROOT / "deny.toml").read_text())["licenses"]["allow"])
+    for name, package in linked(metadata).items():
+        alternatives = re.split(r" OR |/", package["license"].replace("(", "").replace(")", ""))
+        fine = any(
+            all(term in allowed for term in alternative.split(" AND ")) for alternative in alternatives
+        )
+        assert fine, f"{name}: {package['license']}"
+
+
+def test_every_package_that_we_ask_for_is_pinned_with_checksums():
+    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    lock = (ROOT / "packaging/requirements.lock").read_text()
+    pins = re.findall(
+        r"^([a-z0-9-]+)==(\S+)((?: ;[^\\\n]*)?) \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)",
+        lock,
+        re.MULTILINE,
+    )
+    pinned = {name for name, *_ in pins}
+    for requirement in wanted:
+        name = re.match(r"[a-z0-9-]+", requirement)[0]
+        assert name in pinned, f"{name} is not pinned; run `make lock`"
+    assert len(re.findall(r"^[a-z0-9-]+==", lock, re.MULTILINE)) == len(pins), "a pin has no checksum"
