@@ -19,8 +19,8 @@ SHIPPED = ("thinktime-python", "thinktime-recorder")
 """Crates whose programs are handed out: the extension module and the static recorder."""
 HEAD = """Third-party licences
 
-The extension module of thinktime and the recorder contain the crates below, and the Rust standard library (MIT OR
-Apache-2.0). `make licences` wrote this text from Cargo.lock.
+The extension module of thinktime and the recorder contain the crates below, and the Rust standard library
+(MIT OR Apache-2.0). `make licences` wrote this text from Cargo.lock.
 """
 
 
@@ -62,7 +62,7 @@ def texts(package: dict[str, Any]) -> Iterator[str]:
 
 
 def document(metadata: dict[str, Any]) -> str:
-    """The whole text: a list of the crates with their licences, then each text with the crates that it is of."""
+    """The whole text: the crates with their licences, then each text with its crates."""
     packages = linked(metadata)
     holders: dict[str, list[str]] = defaultdict(list)
     without = []
