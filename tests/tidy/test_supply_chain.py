@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 from third_party_licences import linked  # noqa: E402  (a script, not a module of the package)
 
 UNSAFE_BLOCKS = {"engine": 3, "python": 1, "recorder": 5, "terminals": 18}
-"""Blocks in the sources of each crate: what they do is a page of its own to review. Fewer is fine: write it here."""
+"""Blocks in the sources of each crate: each is a page to review. Where there are fewer, write it here."""
 
 
 def code(path: Path) -> list[str]:
