@@ -32,9 +32,10 @@ def linked(metadata: dict[str, Any]) -> dict[str, dict[str, Any]]:
     reached: set[str] = set()
     while waiting:
         key = waiting.pop()
-        if key not in reached:
+        is_macro = any("proc-macro" in target["kind"] for target in packages[key]["targets"])
+        if key not in reached and not is_macro:
             reached.add(key)
-            # Build scripts and macros run on the builder's machine and are not in the program.
+            # Build scripts and macros run where the program is built and are not in it.
             normal = (
                 item["pkg"]
                 for item in nodes[key]["deps"]
