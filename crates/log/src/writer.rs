@@ -354,8 +354,8 @@ impl LogWriter {
 
     /// Looks whether folder, lock and journal are still those that this writer opened; a few system calls.
     ///
-    /// A journal that another program shortened or removed is sealed as far as it can be read, and the incident
-    /// that says how many blocks of rows are lost is returned: the log goes on in a new part. A folder or a lock
+    /// A journal that another program shortened or removed is sealed as far as it can be read, which counts the
+    /// blocks of rows that are lost; the incident is returned, and the log goes on in a new part. A folder or a lock
     /// that was moved, removed or replaced is an error, since rows would go where nobody looks for them.
     pub fn verify(&mut self) -> Result<Option<Incident>, LogError> {
         self.check_open()?;
@@ -367,11 +367,9 @@ impl LogWriter {
         if is_whole && is_in_place {
             return Ok(None);
         }
-        let contents = journal.contents().at("read", &self.folder.at(&journal.name))?;
-        let lost = journal.lost(&contents);
         let did = if is_whole { "removed" } else { "shortened" };
         let detail = format!("another program {did} {}; the log goes on in a new part", journal.name);
-        let incident = Incident { count: lost.max(1), ..Incident::now("journal_changed", &detail) };
+        let incident = Incident::now("journal_changed", &detail);
         self.manifest.count(incident.clone());
         self.seal()?;
         Ok(Some(incident))
