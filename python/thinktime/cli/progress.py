@@ -24,21 +24,16 @@ def _bar(*, refreshes_itself: bool = True) -> Bar:
 
 
 @contextmanager
-def counted(stage: str, total: int | None = None) -> Iterator[Callable[..., None] | None]:
+def counted(stage: str) -> Iterator[Callable[..., None] | None]:
     """Callback ``(done, total=None, stage=None)`` that moves a bar; None where there is no terminal.
 
-    Parameters
-    ----------
-    stage : str
-        Work in progress, shown before the bar.
-    total : int, optional
-        Number of steps, if it is known in advance.
+    `stage` is the work in progress, shown before the bar.
     """
     if not sys.stderr.isatty():
         yield None
         return
     with _bar() as bar:
-        task = bar.add_task(stage, total=total)
+        task = bar.add_task(stage, total=None)
 
         def show(done: int, total: int | None = None, stage: str | None = None) -> None:
             bar.update(task, completed=done, total=total, description=stage)

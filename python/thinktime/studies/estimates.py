@@ -34,9 +34,9 @@ def scaled(estimate: Estimate, factor: float, unit: str = "") -> Estimate:
     return replace(estimate, value=estimate.value * factor, unit=unit, low=low, high=high)
 
 
-def given(value: float, unit: str = "") -> Estimate:
+def given(value: float) -> Estimate:
     """Value of a parameter of the simulated system, without an interval."""
-    return Estimate(value=value, unit=unit, n=1, method="parameter of the simulated system")
+    return Estimate(value=value, n=1, method="parameter of the simulated system")
 
 
 def exact(value: float, unit: str, inputs: int) -> Estimate:

@@ -35,7 +35,6 @@ from thinktime.studies.laboratory import Laboratory, applicable, remembered
 from thinktime.studies.study import Chapter
 
 if TYPE_CHECKING:
-    from thinktime.analyses.arrivals.analysis import Arrivals
     from thinktime.analyses.service.analysis import Service
     from thinktime.analyses.waits.analysis import TraceInterval
     from thinktime.documents.document import Section
@@ -53,7 +52,6 @@ class Period:
     """Ten minutes of the log."""
 
     users: int
-    insertion_s: float
     observed: TraceInterval
 
     @property
@@ -79,7 +77,6 @@ class Monitored:
     service: Service
     section: Section
     """The report's section on service times: its charts are Figures 1 to 4."""
-    arrivals: Arrivals
     periods: tuple[Period, ...]
     unfinished: dict[str, float]
     """Part of the inputs of each class that the end of their period cut off."""
@@ -94,7 +91,6 @@ def monitored(laboratory: Laboratory) -> Monitored:
     WorkError
         An analysis does not apply to the log.
     """
-    from thinktime.analyses.arrivals import analysis as arrivals
     from thinktime.analyses.service import analysis as service
     from thinktime.analyses.service.section import section
     from thinktime.analyses.waits import analysis as waits
@@ -106,10 +102,9 @@ def monitored(laboratory: Laboratory) -> Monitored:
     return Monitored(
         service=services,
         section=section(services),
-        arrivals=applicable(arrivals.analyse(log, period_s=PERIOD_S)),
         periods=tuple(
-            Period(users=users, insertion_s=insertion, observed=interval)
-            for (users, insertion, _), interval in zip(sessions, intervals, strict=True)
+            Period(users=users, observed=interval)
+            for (users, _, _), interval in zip(sessions, intervals, strict=True)
         ),
         unfinished=_unfinished(log),
     )
@@ -140,7 +135,6 @@ def _unfinished(log: Log) -> dict[str, float]:
 
 SERVICE_TIMES = "table01_service_times"
 REACTION = "table02_reaction_vs_swapping"
-SERVICE_TABLES = (SERVICE_TIMES, "facts")
 CALM, BUSY = 2000.0, 3000.0
 """Disk accesses in ten minutes between which Table 2 goes from quick to slow reactions."""
 STATED = Key("stated in the paper", colour="plain", shape="diamond")
@@ -255,8 +249,8 @@ def pooled(laboratory: Laboratory) -> Distribution:
     )
 
 
-def _exact(value: float, unit: str = "") -> Estimate:
-    return Estimate(value=value, unit=unit, n=0, method="of the distribution itself")
+def _exact(value: float) -> Estimate:
+    return Estimate(value=value, n=0, method="of the distribution itself")
 
 
 def _table_1(laboratory: Laboratory) -> Iterator[Cell]:

@@ -17,7 +17,7 @@ from thinktime.stats import critical_values
 from thinktime.stats.designs.contrasts import orthogonal_polynomials
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.regression.least_squares import LeastSquares
-from thinktime.stats.regression.selection import Selection, forward
+from thinktime.stats.regression.selection import forward
 from thinktime.studies.anderson_sargent_1974.measurement import Period, monitored
 from thinktime.studies.anderson_sargent_1974.runs import PAPER
 from thinktime.studies.cells import Cell
@@ -202,7 +202,6 @@ class Regression:
     chosen: tuple[str, ...]
     f: tuple[float, ...]
     """At which each entered."""
-    selection: Selection
     coefficients: dict[str, Estimate]
     """Of a model of the given variables, and its constant."""
     r_squared: float
@@ -218,7 +217,6 @@ class Regression:
         return cls(
             chosen=chosen,
             f=tuple(step.f for step in selection.steps),
-            selection=selection,
             coefficients=coefficients,
             r_squared=r_squared,
         )
@@ -228,13 +226,7 @@ class Regression:
         """Regression on the two variables of the printed equation."""
         chosen = ("D per minute", "W_F, min")
         coefficients, r_squared = _fit(periods, chosen)
-        return cls(
-            chosen=chosen,
-            f=(),
-            selection=Selection(steps=(), rejected=()),
-            coefficients=coefficients,
-            r_squared=r_squared,
-        )
+        return cls(chosen=chosen, f=(), coefficients=coefficients, r_squared=r_squared)
 
 
 def _rows(periods: Sequence[Period], names: Sequence[str]) -> LeastSquares:

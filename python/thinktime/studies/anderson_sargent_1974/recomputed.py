@@ -24,7 +24,6 @@ REPLICATIONS = 8
 CLASSES = ("compute", "command", "output_bound")
 THREE = orthogonal_polynomials((1, 2, 3))
 """Linear and quadratic contrast of three levels."""
-SHARES = ("input_class", "percent_of_inputs")
 
 _LAST_DIGIT = (
     "Where a fraction misses by one in its last digit, count and fraction were printed with different totals."

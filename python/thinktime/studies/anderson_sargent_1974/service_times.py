@@ -28,9 +28,6 @@ import numpy as np
 
 from thinktime.studies.estimates import Array
 
-__all__ = ["POOLED_OUTPUT_BOUND", "UPPER", "Fit", "Phases", "Target", "fit"]
-
-
 CLASSES = ("compute", "command", "output_bound")
 MOMENTS = {
     "compute": (0.826, 96.092, 33.69),

@@ -50,7 +50,6 @@ THETAS = {
     "theta5_ms_per_s_problem": "problem_state_time",
 }
 """Coefficients of Table 5 and their request types."""
-COEFFICIENTS = tuple(f"theta{number}" for number in range(6))
 SHARE_COLUMNS = {
     "vsio_percent": "vsio",
     "vmio_percent": "vmio",

@@ -117,11 +117,7 @@ def _figure(
         Col("curve", lambda point: point.key.name),
         Col(axes[0], lambda point: f"{point.x:.4g}", scaled=False),
         Col("at", lambda point: point.label),
-        Col(
-            axes[1],
-            lambda point: shown.number(point.y) if isinstance(point.y, float) else point.y,
-            scaled=False,
-        ),
+        Col(axes[1], _value, scaled=False),
         name=f"{name}-data",
         caption=title,
     )

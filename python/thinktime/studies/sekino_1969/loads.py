@@ -34,8 +34,6 @@ USERS: Mapping[Column, int] = {f"multics_{users}_users_s": users for users in (6
 """Columns of Table 1 that were taken on Multics, and how many users were on."""
 CTSS_USERS: Mapping[Column, int] = {"ctss_15_users_s": 15}
 COLUMNS = (*USERS, *CTSS_USERS)
-FITTED_COLUMNS = ("multics_6_users_s", "ctss_15_users_s")
-"""Columns of Table 1 whose averages the simulated Multics and CTSS were calibrated to."""
 INTERACTIONS = 17
 """Waiting interactions of the first half of the script."""
 COMPILED = (4, 11)

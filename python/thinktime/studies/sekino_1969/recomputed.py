@@ -52,10 +52,10 @@ def cpm01(quantity: str) -> float:
     return PAPER.printed(CPM01, {"quantity": quantity}, "value").value
 
 
-def truncated(value: float, places: int = 3) -> float:
-    """`value` without the digits beyond `places` decimals, as in the run report."""
+def truncated(value: float) -> float:
+    """`value` without the digits beyond three decimals, as in the run report."""
     # A quotient that is exact in decimals may lie a rounding error below.
-    return math.floor(value * 10.0**places + 1e-6) / 10.0**places
+    return math.floor(value * 1e3 + 1e-6) / 1e3
 
 
 def run_report(cut: Callable[[float], float] = truncated) -> Iterator[Cell]:

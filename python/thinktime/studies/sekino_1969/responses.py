@@ -62,17 +62,17 @@ class Range:
         return self.low <= value <= self.high
 
 
-def one_run(values: Array, level: float = RUN_LEVEL) -> Range:
+def one_run(values: Array) -> Range:
     r"""Range that holds one more run, whatever the distribution: the k-th smallest and largest of R runs.
 
     .. math:: P(x_{(k)} \le x_{R+1} \le x_{(R+1-k)}) = 1 - 2k / (R + 1)
 
     by symmetry (Wilks 1941, *Annals of Mathematical Statistics* 12, 91), with the largest k that leaves
-    `level`, or the range of all runs where they are too few for it.
+    `RUN_LEVEL`, or the range of all runs where they are too few for it.
     """
     present = np.sort(values[~np.isnan(values)])
     runs = len(present)
-    k = max(1, int((1.0 - level) / 2.0 * (runs + 1) + 1e-9))
+    k = max(1, int((1.0 - RUN_LEVEL) / 2.0 * (runs + 1) + 1e-9))
     return Range(low=float(present[k - 1]), high=float(present[-k]), level=1.0 - 2.0 * k / (runs + 1))
 
 
