@@ -9,15 +9,14 @@ from itertools import product
 
 import numpy as np
 
-from thinktime.documents import document
 from thinktime.documents import format as shown
-from thinktime.documents.charts import Axis
-from thinktime.documents.document import Col, Column, Key, Table
+from thinktime.documents.document import Col, Figure, Key, Table
 from thinktime.documents.series import Point, Series
 from thinktime.stats.designs.anova import Anova, anova
 from thinktime.stats.designs.contrasts import Component, contrast, orthogonal_polynomials
 from thinktime.stats.designs.factorial import CellMeans, Factor, Responses
 from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.studies import charts
 from thinktime.studies.anderson_sargent_1974.runs import (
     ALGORITHM_NAMES,
     F_RATIOS_OF_THE_TEXT,
@@ -308,7 +307,7 @@ def _notes(experiment: Experiment) -> dict[str, tuple[str, ...]]:
     return {**NOTES, HISTOGRAM: (counts,)}
 
 
-def _chart(experiment: Experiment, measure: Measure) -> document.Figure:
+def _chart(experiment: Experiment, measure: Measure) -> Figure:
     """One response in the twelve cells, published and ours."""
     shape = PAPER.tables[measure.table].shape
     points = []
@@ -319,20 +318,16 @@ def _chart(experiment: Experiment, measure: Measure) -> document.Figure:
         if cell is not None:
             points.append(Point(key=THEIRS, label=label, y=cell.value, words=f"{cell.value:g}"))
     series = Series(points, order=(OURS, THEIRS))
-    name = f"cells-{measure.table.partition('_')[0]}"
-    heading = Column(measure.axis, scaled=False)
-    return document.Figure(
-        name=name,
-        title=f"{shape.title.capitalize()} ({shape.place})",
-        chart=series.dots(Axis(measure.axis), named=("cell", "source", measure.axis)),
-        data=series.list_table(
-            f"{name}-data", shape.title, "algorithm, workspaces, slice", "source", heading
-        ),
+    return charts.dots(
+        f"cells-{measure.table.partition('_')[0]}",
+        f"{shape.title.capitalize()} ({shape.place})",
+        series,
+        axis=measure.axis,
+        headings=("algorithm, workspaces, slice", "source", measure.axis),
         alt=(
             f"{shape.title.capitalize()} for each algorithm, number of resident workspaces and time slice: "
             "ours with its interval as a circle, the published one where there is one as a diamond."
         ),
-        keys=series.keys,
         half=True,
     )
 

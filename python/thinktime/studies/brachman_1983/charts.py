@@ -9,7 +9,7 @@ import numpy as np
 
 from thinktime.documents import format as shown
 from thinktime.documents.charts import Axis
-from thinktime.documents.document import Col, Column, Figure, Key, Table
+from thinktime.documents.document import Col, Figure, Key, Table
 from thinktime.documents.series import Point, Series
 from thinktime.models.swapping.disk_bound import LeftOut
 from thinktime.stats.estimate import Estimate
@@ -44,55 +44,6 @@ MEASURED, BY_MEASURED, SIMULATED, BY_SIMULATED = PREDICTIONS = (
     Key("simulated", colour="user", shape="circle"),
     Key("equation 3.1 on simulated runs", colour="memory", shape="circle"),
 )
-
-
-def dots(
-    name: str, title: str, series: Series, *, axis: str, headings: tuple[str, str, str], alt: str
-) -> Figure:
-    """Values with their intervals, one line per label and one colour per key.
-
-    Parameters
-    ----------
-    name, title : str
-    series : Series
-    axis : str
-        Name of the values, with their unit.
-    headings : (str, str, str)
-        Names of label, key and value where the pointer rests on a point; the first two head the data table.
-    alt : str
-    """
-    label, key, _ = headings
-    return Figure(
-        name=name,
-        title=title,
-        chart=series.dots(Axis(axis), named=headings),
-        data=series.list_table(f"{name}-data", title, label, key, Column(axis, scaled=False)),
-        alt=alt,
-        keys=series.keys,
-    )
-
-
-def curves(
-    name: str,
-    title: str,
-    series: Series,
-    *,
-    x: Axis,
-    y: str,
-    headings: tuple[Column, str, str],
-    alt: str,
-    half: bool = False,
-) -> Figure:
-    """Curve of each key through its values, from zero upwards; `headings` are those of the data table."""
-    return Figure(
-        name=name,
-        title=title,
-        chart=series.curves(x, Axis.from_zero(y, series.rows())),
-        data=series.list_table(f"{name}-data", title, *headings),
-        alt=alt,
-        keys=series.keys,
-        half=half,
-    )
 
 
 def simulated_against_measured(laboratory: Laboratory, quantity: str) -> Figure:

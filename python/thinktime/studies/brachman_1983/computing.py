@@ -10,7 +10,8 @@ from thinktime.documents.document import Col, Cols, Column, Figure, Key, Table
 from thinktime.documents.series import Point, Series
 from thinktime.models.swapping import swap_overhead
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.brachman_1983 import charts, further_work
+from thinktime.studies import charts
+from thinktime.studies.brachman_1983 import further_work
 from thinktime.studies.brachman_1983.further_work import Comparison, Variant
 from thinktime.studies.brachman_1983.runs import PAPER, run_values
 from thinktime.studies.cells import Claim

@@ -12,7 +12,7 @@ from thinktime.documents.series import Point, Series
 from thinktime.models.swapping.disk_bound import predict
 from thinktime.models.swapping.swap_disk import Configuration
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.brachman_1983 import charts
+from thinktime.studies import charts
 from thinktime.studies.brachman_1983.components import block_time_s
 from thinktime.studies.brachman_1983.runs import PAPER, run_values
 from thinktime.studies.cells import Claim

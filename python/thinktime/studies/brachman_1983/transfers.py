@@ -11,7 +11,7 @@ import numpy as np
 from thinktime.documents.document import Col, Cols, Figure, Key, Table
 from thinktime.documents.series import Point, Series
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.brachman_1983 import charts
+from thinktime.studies import charts
 from thinktime.studies.brachman_1983.components import quiet_swap_time_s
 from thinktime.studies.brachman_1983.runs import (
     CASES,

@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from thinktime.documents import document
 from thinktime.documents import format as shown
-from thinktime.documents.document import Col, Table
+from thinktime.documents.charts import Axis
+from thinktime.documents.document import Col, Column, Figure, Key, Table
+from thinktime.documents.series import Point, Series
 from thinktime.stats.estimate import Estimate
+from thinktime.studies import charts
 from thinktime.studies.estimates import Array, interval
 from thinktime.studies.laboratory import Laboratory, Parameters
-from thinktime.studies.sekino_1971 import charts
 from thinktime.studies.sekino_1971.configurations import (
     CAPACITY,
     FULL,
@@ -34,6 +35,10 @@ SHORTER: dict[str, Any] = {"length": 1800.0}
 """Length of a replication of a point of a curve [s]."""
 THINK_S = 30.0
 """Think time of the script [s]."""
+SHADES = ("system", "user", "memory")
+"""Colours of the machines of a chart."""
+Run = tuple[str, int, Parameters]
+"""A point of a curve before it is simulated: name of the machine, x, and parameters."""
 ELIGIBLE_PER_KWORD = (LARGE.eligible - SMALL.eligible) / (LARGE.core_kwords - SMALL.core_kwords)
 ELIGIBLE_PER_CPU = FULL.eligible - LARGE.eligible
 
@@ -118,9 +123,9 @@ def chapter(laboratory: Laboratory) -> Chapter:
         for users in USERS
     ]
 
-    def curve(name: str, title: str, axis: str, points: Sequence[Any], quantity: Quantity) -> document.Figure:
-        values = [(series, x, quantity.mean(laboratory, parameters)) for series, x, parameters in points]
-        return charts.curves(name, title, (axis, quantity.title), values)
+    def curve(name: str, title: str, axis: str, runs: Sequence[Run], quantity: Quantity) -> Figure:
+        values = [(machine, x, quantity.mean(laboratory, parameters)) for machine, x, parameters in runs]
+        return _curves(name, title, (axis, quantity.title), values)
 
     core, users = "core, Kwords", "users"
     return Chapter(
@@ -143,6 +148,29 @@ def chapter(laboratory: Laboratory) -> Chapter:
             "response time law, with N users, X interactions per second and a think time Z of "
             f"{THINK_S:g} s."
         ),
+    )
+
+
+def _curves(
+    name: str, title: str, axes: tuple[str, str], values: Sequence[tuple[str, int, Estimate]]
+) -> Figure:
+    """Curve of each machine through its values, given as name of the machine, x and value."""
+    machines = list(dict.fromkeys(machine for machine, _, _ in values))
+    keys = {key.name: key for key in Key.each(machines, SHADES, "line")}
+    series = Series(
+        [Point(key=keys[machine], x=x, y=value) for machine, x, value in values if value.n],
+        order=tuple(keys.values()),
+    )
+    x_title, y_title = axes
+    return charts.curves(
+        name,
+        title,
+        series,
+        x=Axis(x_title, ticks=tuple(sorted({float(x) for _, x, _ in values}))),
+        y=y_title,
+        headings=(Column(x_title, scaled=False), "machine", Column(y_title, scaled=False)),
+        alt=f"{'; '.join(f'{key.name} {series.course(key)}' for key in keys.values() if series.of(key))}.",
+        half=True,
     )
 
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from thinktime.documents import format as shown
-from thinktime.documents.document import Col, Table
+from thinktime.documents.document import Col, Cols, Figure, Key, Table
+from thinktime.documents.series import Point, Series
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.cells import Cell, Claim
 from thinktime.studies.estimates import Array, given, interval
 from thinktime.studies.laboratory import Laboratory, Recorded, applicable
 from thinktime.studies.published import Printed
-from thinktime.studies.sekino_1971 import charts
 from thinktime.studies.sekino_1971.configurations import (
     BETWEEN,
     CAPACITY,
@@ -44,6 +44,19 @@ if TYPE_CHECKING:
     from thinktime.analyses.capacity.result import Capacity
 
 
+COLOURS = {
+    "useful_work": "user",
+    "page_fault": "iowait",
+    "getwork": "system",
+    "drum_interrupt": "interrupt",
+    "interrupt": "queue",
+    "segment_fault": "memory",
+    "gate_fault": "steal",
+    "idle": "idle",
+}
+"""Lines of Table 1 in the order in which a bar shows them, and the meaning that gives each its colour."""
+
+
 def conclusions(laboratory: Laboratory) -> Chapter:
     """Every claim of the memorandum, with the statistic by which it is judged."""
     claims = tuple(_measures(laboratory))
@@ -66,7 +79,7 @@ def capacity(laboratory: Laboratory) -> Chapter:
             "Table 3 were calibrated; the other columns of Tables 1 and 2 are predictions.",
             *_useful_work(laboratory),
         ),
-        charts=(charts.capacity(laboratory),),
+        charts=(_bars(laboratory),),
         tables=(_by_identity(laboratory),),
         notes=_deviations(laboratory, cells),
         method=(
@@ -181,6 +194,56 @@ def _useful_work(laboratory: Laboratory) -> Iterator[str]:
             f"{item.words}: {shown.quantity(useful, 'share')} of each processor is useful work"
             f"{published}{locks}."
         )
+
+
+def _bars(laboratory: Laboratory) -> Figure:
+    """Capacity of each configuration, published above ours."""
+    bars: dict[str, dict[str, float]] = {}
+    for item in SYSTEMS.values():
+        cells = {state: line(CAPACITY, item, state) for state in STATES}
+        theirs = {state: cell.value for state, cell in cells.items() if cell is not None}
+        if theirs:
+            bars[f"{item.words}, published"] = theirs
+        bars[f"{item.words}, ours"] = {
+            state: simulated(laboratory, CAPACITY, item, state).value for state in COLOURS
+        }
+    # Printed lines may add up to a little less than all.
+    series = Series(
+        [
+            Point(
+                key=Key(words(state), colour=colour),
+                label=label,
+                y=shares[state] / 100.0,
+                words=f"{shares[state]:.1f} %",
+            )
+            for label, shares in bars.items()
+            for state, colour in COLOURS.items()
+        ]
+    )
+    title = "Capacity of the processors (Table 1)"
+    listed = "; ".join(
+        f"{label}: useful work {shares['useful_work']:.1f} %, overhead "
+        f"{sum(shares[event] for event in EVENTS):.1f} %, idle {shares['idle']:.1f} %"
+        for label, shares in bars.items()
+    )
+    return Figure(
+        name="capacity-bars",
+        title=title,
+        chart=series.bars("share of the processors' time"),
+        data=Table.of(
+            bars.items(),
+            Col("configuration", lambda row: row[0]),
+            Cols(
+                [f"{words(state)}, %" for state in COLOURS],
+                lambda row: [f"{row[1][state]:.1f}" for state in COLOURS],
+                scaled=False,
+            ),
+            name="capacity-bars-data",
+            caption=title,
+        ),
+        alt=f"{listed}.",
+        keys=series.keys,
+    )
 
 
 def _by_identity(laboratory: Laboratory) -> Table:

@@ -12,10 +12,10 @@ from thinktime.documents import format as shown
 from thinktime.documents.document import Col, Cols, Key, Table
 from thinktime.documents.series import Point, Series
 from thinktime.stats.estimate import Estimate
+from thinktime.studies import charts
 from thinktime.studies.cells import Claim
 from thinktime.studies.estimates import interval
 from thinktime.studies.laboratory import Laboratory, Parameters
-from thinktime.studies.sekino_1971 import charts
 from thinktime.studies.sekino_1971.configurations import (
     FULL,
     OVERHEAD,
@@ -224,7 +224,7 @@ def _overheads(laboratory: Laboratory) -> document.Figure:
         "Overhead per event, one mechanism after another",
         Series([*printed(SMALL), *points, *printed(FULL)]),
         axis="overhead per event, ms",
-        heads=("after", "event", "overhead, ms"),
+        headings=("after", "event", "overhead, ms"),
         alt=f"{'; '.join(ends)}.",
     )
 
@@ -246,6 +246,6 @@ def _useful(laboratory: Laboratory) -> document.Figure:
         "Changes of useful work",
         Series(points),
         axis="change of useful work, points of each processor",
-        heads=("change", "how", "points"),
+        headings=("change", "how", "points"),
         alt=f"{listed} points.",
     )
