@@ -58,8 +58,8 @@ def json_has_the_fields(outcome: Outcome) -> None:
     assert len(objects) == len(outcome.cells) + len(outcome.claims)
     for item in objects:
         assert item["study"] == outcome.study.name
-        if "finding" in item:
-            assert list(item) == ["study", "finding", "source", "holds", "statistic", "text"]
+        if "claim" in item:
+            assert list(item) == ["study", "claim", "source", "holds", "statistic", "text"]
         else:
             assert list(item) == list(cells_render.HEADER)
             assert item["table"] in outcome.study.tables

@@ -100,8 +100,8 @@ def test_recomputed_and_simulated_figures_have_tables_of_their_own() -> None:
     assert len(set(names)) == 2
 
 
-def test_json_is_one_list_of_figures_and_findings() -> None:
-    finding = Claim(
+def test_json_is_one_list_of_cells_and_claims() -> None:
+    claim = Claim(
         study="paper",
         id="order",
         source="Table 1",
@@ -109,13 +109,13 @@ def test_json_is_one_list_of_figures_and_findings() -> None:
         statistic="difference 1 (0.5 to 1.5)",
         text="shorter is better",
     )
-    undecided = replace(finding, id="other", holds=None)
+    undecided = replace(claim, id="other", holds=None)
     strange = replace(CELL, ours=float("inf"), low=float("nan"))
-    parsed = json.loads(cells_render.to_json([CELL, strange], [finding, undecided]))
+    parsed = json.loads(cells_render.to_json([CELL, strange], [claim, undecided]))
     assert list(parsed[0]) == list(cells_render.HEADER)
     assert parsed[0]["row"] == {"users": 35}
     assert (parsed[1]["ours"], parsed[1]["low"]) == (None, None)
-    assert list(parsed[2]) == ["study", "finding", "source", "holds", "statistic", "text"]
+    assert list(parsed[2]) == ["study", "claim", "source", "holds", "statistic", "text"]
     assert [item["holds"] for item in parsed[2:]] == [True, None]
 
 

@@ -79,8 +79,9 @@ def test_every_published_file_is_read_and_has_its_place(name: str) -> None:
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_table_belongs_to_a_part(name: str) -> None:
     study = load(name)
-    given = {table for part in study.parts for table in part.tables}
+    given = {table for part in study.paper.parts for table in part.tables}
     assert given == set(study.tables)
+    assert set(study.chapters) == {part.name for part in study.paper.parts}
 
 
 def test_published_tables_go_into_the_wheel() -> None:

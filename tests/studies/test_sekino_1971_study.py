@@ -210,4 +210,4 @@ def test_the_readme_names_the_parts(outcome: Outcome) -> None:
     parts = {
         name.strip() for row in re.findall(r"^\| ([a-z, -]+) \|", readme, re.M) for name in row.split(",")
     }
-    assert {part.name for part in outcome.study.parts} - {"configuration"} <= parts
+    assert {part.name for part in outcome.study.paper.parts} - {"configuration"} <= parts

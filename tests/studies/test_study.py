@@ -1,4 +1,4 @@
-"""A whole study: every cell has a figure, every conclusion a statistic, every form the same numbers."""
+"""A whole study: every cell has a figure, every claim a statistic, every form the same numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from thinktime.documents.render import render
 from thinktime.errors import InputError
 from thinktime.studies import cells_render, load
 from thinktime.studies.laboratory import Settings
-from thinktime.studies.study import Chapter, Outcome, Part, run
+from thinktime.studies.paper import Part
+from thinktime.studies.study import Chapter, Outcome, Study, run
 from thinktime.studies.study_report import report
 
 NAME = "anderson-sargent-1974"
@@ -64,14 +65,14 @@ def test_intervals_hold_their_figures(outcome: Outcome) -> None:
             assert figure.low <= figure.ours <= figure.high
 
 
-def test_every_finding_has_a_name_of_its_own_and_a_statistic(outcome: Outcome) -> None:
-    names = [finding.id for finding in outcome.claims]
+def test_every_claim_has_a_name_of_its_own_and_a_statistic(outcome: Outcome) -> None:
+    names = [claim.id for claim in outcome.claims]
     assert len(names) == len(set(names)) > 0
-    for finding in outcome.claims:
-        assert finding.study == NAME
-        assert re.search(r"\d", finding.statistic), finding
-        assert finding.source
-        assert finding.text
+    for claim in outcome.claims:
+        assert claim.study == NAME
+        assert re.search(r"\d", claim.statistic), claim
+        assert claim.source
+        assert claim.text
 
 
 @pytest.mark.parametrize(
@@ -85,24 +86,24 @@ def test_every_finding_has_a_name_of_its_own_and_a_statistic(outcome: Outcome) -
         "two-regions",
     ],
 )
-def test_the_main_conclusions_hold(outcome: Outcome, name: str) -> None:
+def test_the_main_claims_hold(outcome: Outcome, name: str) -> None:
     """With the seed fixed they cannot fail by chance; their differences are many standard errors wide."""
-    assert next(finding for finding in outcome.claims if finding.id == name).holds
+    assert next(claim for claim in outcome.claims if claim.id == name).holds
 
 
-def test_json_has_exactly_the_fields_of_figures_and_findings(outcome: Outcome) -> None:
+def test_json_has_exactly_the_fields_of_cells_and_claims(outcome: Outcome) -> None:
     parsed = json.loads(cells_render.to_json(outcome.cells, outcome.claims))
     figures = [item for item in parsed if "table" in item]
-    findings = [item for item in parsed if "finding" in item]
-    assert len(figures) + len(findings) == len(parsed)
+    claims = [item for item in parsed if "claim" in item]
+    assert len(figures) + len(claims) == len(parsed)
     for item in figures:
         assert list(item) == list(cells_render.HEADER)
         assert item["table"] in outcome.study.tables
         assert item["kind"] in {"arithmetic", "fitted", "predicted"}
         assert item["published"] is None or isinstance(item["published"], float)
         assert isinstance(item["row"], dict)
-    for item in findings:
-        assert list(item) == ["study", "finding", "source", "holds", "statistic", "text"]
+    for item in claims:
+        assert list(item) == ["study", "claim", "source", "holds", "statistic", "text"]
         assert item["holds"] in {True, False, None}
 
 
@@ -111,9 +112,9 @@ def test_every_form_says_the_same(outcome: Outcome) -> None:
     text, page = render(document, "text"), render(document, "html")
     assert "✓ agrees" in text
     assert "nan" not in re.findall(r"\b\w+\b", text)
-    for finding in outcome.claims:
+    for claim in outcome.claims:
         # A line ends anywhere in a text.
-        assert finding.text in " ".join(text.split())
+        assert claim.text in " ".join(text.split())
     ids = set(re.findall(r' id="([^"]+)"', page))
     for link in re.findall(r'href="#([^"]+)"', page):
         assert link in ids
@@ -150,13 +151,8 @@ def test_another_seed_gives_other_numbers(outcome: Outcome) -> None:
 
 def test_progress_goes_from_nothing_to_done() -> None:
     seen: list[tuple[float, str]] = []
-    study = replace(
-        load(NAME),
-        parts=(
-            Part(name="a", title="A", tables=(), work=lambda _: Chapter()),
-            Part(name="b", title="B", tables=(), work=lambda _: Chapter()),
-        ),
-    )
+    parts = (Part(name="a", title="A"), Part(name="b", title="B"))
+    study = Study(replace(load(NAME).paper, parts=parts), dict.fromkeys("ab", lambda _: Chapter()))
     run(study, Settings(progress=lambda done, doing: seen.append((done, doing))))
     assert seen == [(0.0, "A"), (0.5, "B"), (1.0, "done")]
 

@@ -48,7 +48,7 @@ def command(
     ] = 1.0,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
-    """Repeat a paper: print its tables and figures next to ours, and judge its conclusions.
+    """Repeat a paper: print its tables and figures next to ours, and judge its claims.
 
     Distinguishes cells recomputed from printed numbers (arithmetic), cells to which the model was calibrated
     (fitted), and cells to which nothing was tuned (predicted).
@@ -63,7 +63,7 @@ def command(
 
       thinktime study anderson-sargent-1974 -o study.html
 
-      thinktime study anderson-sargent-1974 --format json | jq '.[] | select(.finding)'
+      thinktime study anderson-sargent-1974 --format json | jq '.[] | select(.claim)'
     """
     if not paper:
         _list()

@@ -107,7 +107,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """A conclusion of a paper, and whether it holds here."""
+    """A claim of a paper, and whether it holds here."""
 
     study: str
     id: str
@@ -119,7 +119,12 @@ class Claim:
     statistic: str
     """By which it is judged, with its values."""
     text: str
-    """The conclusion, in plain words."""
+    """The claim, in plain words."""
+
+
+def held(claims: Iterable[Claim]) -> int:
+    """Number of claims that hold."""
+    return sum(claim.holds is True for claim in claims)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

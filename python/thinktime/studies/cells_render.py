@@ -49,7 +49,7 @@ def _cell(cell: Cell) -> dict[str, Any]:
 def _claim(claim: Claim) -> dict[str, Any]:
     return {
         "study": claim.study,
-        "finding": claim.id,
+        "claim": claim.id,
         "source": claim.source,
         "holds": claim.holds,
         "statistic": claim.statistic,

@@ -314,17 +314,17 @@ class _Words(string.Formatter):
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """A conclusion of a paper, and how it is judged."""
+    """A claim of a paper, and how it is judged."""
 
     id: str
     source: str
     """Where the paper states it."""
     text: str
-    """The conclusion, in plain words."""
+    """The claim, in plain words."""
     holds_if: str | Sequence[str]
     """Condition, in measures and amounts; of several, all must be met."""
-    undecided_if: str = ""
-    """Condition under which the measures decide nothing; empty where there is none."""
+    undecided_if: str | Sequence[str] = ()
+    """Condition under which the measures decide nothing; of several, all must be met; empty where none is."""
     amount: float | Mapping[str, float] = field(default_factory=dict)
     """Amounts by name, or one that is called ``amount``."""
     statistic: str = ""
@@ -341,9 +341,7 @@ class Statement:
     @cached_property
     def conditions(self) -> tuple[Expression | None, Expression]:
         """Conditions under which nothing is decided, and under which the claim holds."""
-        every = [self.holds_if] if isinstance(self.holds_if, str) else self.holds_if
-        undecided_if = Expression(self.undecided_if) if self.undecided_if else None
-        return undecided_if, Expression(" and ".join(f"({text})" for text in every))
+        return _together(self.undecided_if) if self.undecided_if else None, _together(self.holds_if)
 
     @property
     def amounts(self) -> Mapping[str, float]:
@@ -378,6 +376,12 @@ class Statement:
             item = {name: mapping[key] for name, mapping in mappings.items()}
             items.append(_words(self.each, {**scope, "name": str(key).replace("_", " "), **item}))
         return ("; " if any("," in item for item in items) else ", ").join(items)
+
+
+def _together(conditions: str | Sequence[str]) -> Expression:
+    """Condition that is met if all of several are."""
+    every = [conditions] if isinstance(conditions, str) else conditions
+    return Expression(" and ".join(f"({text})" for text in every))
 
 
 def _words(text: str, scope: Scope) -> str:

@@ -25,8 +25,8 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartText:
-    """A part of a study in words."""
+class Part:
+    """A part of a study: a group of tables that are answered by the same work."""
 
     name: str
     title: str
@@ -107,7 +107,7 @@ class Paper:
     """The study in one or two sentences."""
     replications: int
     """Where the user does not choose."""
-    parts: tuple[PartText, ...]
+    parts: tuple[Part, ...]
     """In the order in which they are shown."""
     shapes: tuple[Shape, ...]
     agreements: Mapping[str, tuple[Agreement, ...]]
@@ -143,7 +143,7 @@ class Paper:
             cls,
             {
                 "folder": folder,
-                "parts": tuple(_made(PartText, part, path) for part in given.pop("parts", [])),
+                "parts": tuple(_made(Part, part, path) for part in given.pop("parts", [])),
                 "shapes": tuple(_made(Shape, table, path) for table in described),
                 "agreements": {name: tuple(rows) for name, rows in rules.items()},
                 "doubts": tuple(_made(Doubt, doubt, path) for doubt in given.pop("doubts", [])),

@@ -189,13 +189,13 @@ def _signed(value: float, places: int) -> str:
 
 
 def claims_table(name: str, claims: Sequence[Claim]) -> Table:
-    """Table of the conclusions of a paper, each with its verdict and the statistic behind it."""
+    """Table of the claims of a paper, each with its verdict and the statistic behind it."""
     return Table.of(
         claims,
-        Col("conclusion", lambda claim: claim.text),
+        Col("claim", lambda claim: claim.text),
         Col("source", lambda claim: claim.source),
         Col("holds here", lambda claim: HOLDS[claim.holds]),
         Col("statistic", lambda claim: claim.statistic),
-        name=f"{name}-conclusions",
-        caption="Conclusions, and whether they hold here",
+        name=f"{name}-claims",
+        caption="Claims, and whether they hold here",
     )

@@ -11,7 +11,7 @@ from thinktime.documents import document
 from thinktime.errors import InputError
 from thinktime.studies.cells import Cell, Claim
 from thinktime.studies.laboratory import Laboratory, Settings
-from thinktime.studies.paper import FACTS, Paper
+from thinktime.studies.paper import FACTS, Paper, Part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,42 +31,13 @@ class Chapter:
     method: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """A part of a study: a group of tables that are answered by the same work."""
-
-    name: str
-    title: str
-    """Its question."""
-    tables: tuple[str, ...]
-    """Published tables of which it computes cells."""
-    work: Callable[[Laboratory], Chapter]
-    """Does it, in the laboratory of the study."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Study:
     """A paper run again."""
 
     paper: Paper
-    parts: tuple[Part, ...]
-    """In the order of the paper."""
-
-    @classmethod
-    def of(cls, paper: Paper, chapters: Mapping[str, Callable[[Laboratory], Chapter]]) -> Study:
-        """Study of a paper.
-
-        Parameters
-        ----------
-        paper : Paper
-        chapters : mapping
-            By the name of each part, what computes it.
-        """
-        parts = (
-            Part(name=part.name, title=part.title, tables=part.tables, work=chapters[part.name])
-            for part in paper.parts
-        )
-        return cls(paper=paper, parts=tuple(parts))
+    chapters: Mapping[str, Callable[[Laboratory], Chapter]]
+    """By the name of each part of the paper: the function that computes it in the laboratory of the study."""
 
     @property
     def name(self) -> str:
@@ -127,12 +98,12 @@ def run(study: Study, settings: Settings, table: str = "") -> Outcome:
         There is no such table.
     """
     wanted = _wanted(study, table) if table else frozenset(study.tables)
-    parts = [part for part in study.parts if not table or wanted.intersection(part.tables)]
+    parts = [part for part in study.paper.parts if not table or wanted.intersection(part.tables)]
     laboratory = study.begin(settings)
     chapters = []
     for number, part in enumerate(parts):
         settings.progress(number / len(parts), part.title)
-        chapter = part.work(laboratory)
+        chapter = study.chapters[part.name](laboratory)
         if table:
             selected = tuple(cell for cell in chapter.cells if cell.table in wanted)
             chapter = replace(chapter, cells=selected, claims=(), summary=(), charts=(), tables=())

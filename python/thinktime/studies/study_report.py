@@ -8,8 +8,9 @@ from dataclasses import replace
 
 from thinktime.documents.document import Col, Cols, Document, Finding, Highlight, Section, Table
 from thinktime.studies import published_tables
-from thinktime.studies.cells import KINDS, Cell, Claim, tally
-from thinktime.studies.study import Chapter, Outcome, Part
+from thinktime.studies.cells import KINDS, Cell, Claim, held, tally
+from thinktime.studies.paper import Part
+from thinktime.studies.study import Chapter, Outcome
 
 AGREEMENT = "agreement"
 ROWS_FOLDED = 150
@@ -117,8 +118,7 @@ def _findings(outcome: Outcome) -> Iterator[Finding]:
     agreement = published_tables.sentence(outcome.cells)
     yield Finding(text=agreement, section="" if outcome.table else AGREEMENT)
     if outcome.claims:
-        held = sum(claim.holds is True for claim in outcome.claims)
-        yield Finding(text=f"{held} of {len(outcome.claims)} conclusions hold here.")
+        yield Finding(text=f"{held(outcome.claims)} of {len(outcome.claims)} claims hold here.")
     for claim in outcome.claims:
         if not claim.holds:
             yield _finding(outcome, claim)
@@ -148,14 +148,13 @@ def _highlights(outcome: Outcome) -> Iterator[Highlight]:
                 note=notes[item.kind],
             )
     if outcome.claims:
-        held = sum(claim.holds is True for claim in outcome.claims)
         yield Highlight(
-            name="conclusions",
-            label="Conclusions",
-            value=f"{held}/{len(outcome.claims)}",
+            name="claims",
+            label="Claims",
+            value=f"{held(outcome.claims)}/{len(outcome.claims)}",
             unit="",
             note="hold here, by the statistic in their table",
-            section="conclusions",
+            section="claims",
         )
 
 

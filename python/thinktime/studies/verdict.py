@@ -16,7 +16,6 @@ from typing import Any
 
 from thinktime.studies import STUDIES, load
 from thinktime.studies.cells import KINDS, Cell, tally
-from thinktime.studies.claims import Statement
 from thinktime.studies.laboratory import Settings
 from thinktime.studies.study import Outcome, Study, run
 
@@ -41,9 +40,16 @@ def verdict(outcome: Outcome) -> dict[str, Any]:
             }
             for item in tally(outcome.cells)
         },
+        "tables": {table: counts for table in outcome.study.tables if (counts := _counts(outcome, table))},
         "misses": [_name(cell) for cell in outcome.cells if cell.verdict == "misses"],
         "claims": {claim.id: HOLDS[claim.holds] for claim in outcome.claims},
     }
+
+
+def _counts(outcome: Outcome, table: str) -> dict[str, str]:
+    """Cells of a published table that agree, of those judged, by kind."""
+    cells = [cell for cell in outcome.cells if cell.table == table]
+    return {item.kind: f"{item.agree} of {item.judged}" for item in tally(cells) if item.judged}
 
 
 def _name(cell: Cell) -> str:
@@ -63,17 +69,16 @@ def written(computed: Mapping[str, Any]) -> str:
     return json.dumps(computed, ensure_ascii=False, indent=2) + "\n"
 
 
-def in_words(computed: Mapping[str, Any], statements: Mapping[str, Statement]) -> str:
-    """Verdict as a README has it.
+def in_words(computed: Mapping[str, Any], study: Study) -> str:
+    """Verdict of a study as its README has it.
 
     Parameters
     ----------
     computed : mapping
         As of `verdict`.
-    statements : mapping of str to Statement
-        Claims by their id.
+    study : Study
     """
-    claims = computed["claims"]
+    claims, statements = computed["claims"], study.paper.statements
     held = sum(holds == "holds" for holds in claims.values())
     lines = [
         f"At full length, with seed {computed['seed']} and {computed['replications']} replications:",
@@ -85,6 +90,9 @@ def in_words(computed: Mapping[str, Any], statements: Mapping[str, Statement]) -
         if kind in computed["cells"]:
             values = (computed["cells"][kind][key] for key in ("agree", "judged", "doubtful", "not_printed"))
             lines.append(f"| {kind} | {' | '.join(map(str, values))} |")
+    lines += ["", f"| cells that agree | {' | '.join(KINDS)} |", "| --- | --- | --- | --- |"]
+    for table, counts in computed["tables"].items():
+        lines.append(f"| {study.place(table)} | {' | '.join(counts.get(kind, '') for kind in KINDS)} |")
     lines += ["", f"{held} of {len(claims)} claims hold. The others:", ""]
     lines += [f"- {holds}: {statements[name].text}" for name, holds in claims.items() if holds != "holds"]
     if held == len(claims):
@@ -117,7 +125,7 @@ def _computed(names: Sequence[str]) -> Iterator[tuple[Outcome, dict[str, Any]]]:
 def _update(outcome: Outcome, computed: Mapping[str, Any]) -> None:
     folder = outcome.study.paper.folder
     (folder / FILE_NAME).write_text(written(computed), encoding="utf-8")
-    words = in_words(computed, outcome.study.paper.statements)
+    words = in_words(computed, outcome.study)
     readme = folder / "README.md"
     readme.write_text(_with_verdict(readme.read_text(encoding="utf-8"), words), encoding="utf-8")
 

@@ -172,12 +172,12 @@ NOTES: dict[str, tuple[str, ...]] = {
     "table06_anova": (_ALGORITHM,),
     "table07_anova": (
         "Effects of C and BC follow from what a fourth resident workspace adds to reaction times; what it "
-        "adds here stands among the paper's conclusions.",
+        "adds here stands among the paper's claims.",
     ),
     "table08_anova": (
         _ALGORITHM,
         "A'' says where the response under FB2 lies between the others; where it lies here stands among the "
-        "paper's conclusions.",
+        "paper's claims.",
     ),
 }
 """Reasons why cells may miss, by table."""

@@ -21,7 +21,7 @@ from thinktime.studies.anderson_sargent_1974.experiment import (
 )
 from thinktime.studies.anderson_sargent_1974.runs import PAPER, run_values, think
 from thinktime.studies.anderson_sargent_1974.validation import modified, original, slope
-from thinktime.studies.cells import Claim
+from thinktime.studies.cells import Claim, held
 from thinktime.studies.estimates import Array, interval, scaled
 from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.study import Chapter
@@ -43,13 +43,12 @@ def chapter(laboratory: Laboratory) -> Chapter:
         *_further(laboratory),
         *_least_change(laboratory),
     )
-    held = sum(claim.holds is True for claim in claims)
     method = (
         "Differences are taken workload by workload (common random numbers) with Student's t at 95 %; an "
         "order holds where the interval of every difference lies on its side of zero; an effect counts "
         f"where its F is at least {COUNTS:g}."
     )
-    summary = f"Of {len(claims)} conclusions drawn from the experiments, {held} hold here."
+    summary = f"Of {len(claims)} claims on the experiments, {held(claims)} hold here."
     return Chapter(claims=claims, summary=(summary,), method=method)
 
 

@@ -15,10 +15,10 @@ from thinktime.studies.anderson_sargent_1974 import (
 from thinktime.studies.anderson_sargent_1974.runs import PAPER
 from thinktime.studies.study import Study
 
-STUDY = Study.of(
+STUDY = Study(
     PAPER,
     {
-        "conclusions": measures.chapter,
+        "claims": measures.chapter,
         "experiment": experiment.chapter,
         "service-times": measurement.service_times,
         "measurement": measurement.chapter,

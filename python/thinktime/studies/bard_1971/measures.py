@@ -47,7 +47,7 @@ from thinktime.studies.bard_1971.saturation import (
     trade_off,
     within,
 )
-from thinktime.studies.cells import Claim
+from thinktime.studies.cells import Claim, held
 from thinktime.studies.laboratory import Laboratory, applicable
 from thinktime.studies.study import Chapter
 
@@ -82,8 +82,7 @@ def chapter(laboratory: Laboratory) -> Chapter:
         *_saturation(laboratory),
         *_free_fret(laboratory),
     )
-    held = sum(claim.holds is True for claim in claims)
-    summary = (f"Of {len(claims)} conclusions, {held} hold on the simulated installation.",)
+    summary = (f"Of {len(claims)} claims, {held(claims)} hold on the simulated installation.",)
     return Chapter(claims=claims, summary=summary, tables=(free_fret.significance_table(laboratory),))
 
 

@@ -16,10 +16,10 @@ from thinktime.studies.bard_1971 import (
 from thinktime.studies.bard_1971.records import PAPER
 from thinktime.studies.study import Study
 
-STUDY = Study.of(
+STUDY = Study(
     PAPER,
     {
-        "conclusions": measures.chapter,
+        "claims": measures.chapter,
         "regression": regression.chapter,
         "costs": costs.chapter,
         "curves": curves.chapter,

@@ -14,7 +14,7 @@ from thinktime.studies import charts
 from thinktime.studies.brachman_1983 import further_work
 from thinktime.studies.brachman_1983.further_work import Comparison, Variant
 from thinktime.studies.brachman_1983.runs import PAPER, run_values
-from thinktime.studies.cells import Claim
+from thinktime.studies.cells import Claim, held
 from thinktime.studies.estimates import interval
 from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.study import Chapter
@@ -51,7 +51,6 @@ COLOURS = ("system", "memory", "user")
 def chapter(laboratory: Laboratory) -> Chapter:
     """Claims of the thesis about CPU-bound systems, on the simulated machine."""
     claims = (_one_loaded(laboratory), _several(laboratory), _linear(laboratory), _thrashing(laboratory))
-    held = sum(claim.holds is True for claim in claims)
     busy = interval(run_values(laboratory, "cpu_utilisation", **LOAD, memory=MEMORY[6]))
     least_s, slower = _slowdowns(laboratory)
     listed = ", ".join(f"{ratio:.2f} at {quantum_s:g} s" for quantum_s, ratio in slower.items())
@@ -59,8 +58,8 @@ def chapter(laboratory: Laboratory) -> Chapter:
         claims=claims,
         summary=(
             f"Processes of {BARE['size']} clicks that compute and do no file I/O; without swapping the CPU "
-            f"is busy for {100 * busy.value:.1f} % of the time. {held} of the {len(claims)} statements of "
-            "the thesis on such loads hold.",
+            f"is busy for {100 * busy.value:.1f} % of the time. {held(claims)} of the {len(claims)} claims "
+            "of the thesis on such loads hold.",
             "If processes compute for a quantum and then wait, elapsed time with two loaded is that without "
             f"swapping times {listed}; twice the swap time is {least_s:.2f} s.",
         ),

@@ -38,7 +38,7 @@ from thinktime.studies.brachman_1983.runs import (
     spread,
     swap_ms,
 )
-from thinktime.studies.cells import Claim
+from thinktime.studies.cells import Claim, held
 from thinktime.studies.estimates import interval
 from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.study import Chapter
@@ -65,11 +65,8 @@ def chapter(laboratory: Laboratory) -> Chapter:
         _block_time(laboratory),
         _mixed(laboratory),
     )
-    held = sum(claim.holds is True for claim in claims)
-    return Chapter(
-        claims=claims,
-        summary=(f"Of {len(claims)} claims of the thesis, {held} hold on the simulated machine.",),
-    )
+    summary = (f"Of {len(claims)} claims of the thesis, {held(claims)} hold on the simulated machine.",)
+    return Chapter(claims=claims, summary=summary)
 
 
 def _runs_agree(laboratory: Laboratory) -> Claim:

@@ -61,10 +61,10 @@ def _stated(laboratory: Laboratory) -> Iterator[Cell]:
     yield PAPER.fact("longest-pause", given(max(float(value) for value in defaults["pause"]["values"])))
 
 
-STUDY = Study.of(
+STUDY = Study(
     PAPER,
     {
-        "conclusions": measures.chapter,
+        "claims": measures.chapter,
         "experiment": experiment.chapter,
         "equation": equation.chapter,
         "general": general_model.chapter,

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from thinktime.stats.difference import difference
-from thinktime.studies.cells import Claim
+from thinktime.studies.cells import Claim, held
 from thinktime.studies.estimates import interval
 from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.sekino_1969 import ctss_comparison, instruments, responses, think_time
@@ -43,10 +43,8 @@ def chapter(laboratory: Laboratory) -> Chapter:
         *_both_systems(laboratory),
         *think_time.claims(laboratory),
     )
-    held = sum(claim.holds is True for claim in claims)
-    return Chapter(
-        claims=claims, summary=(f"Of {len(claims)} conclusions, {held} hold on the simulated machines.",)
-    )
+    summary = (f"Of {len(claims)} claims, {held(claims)} hold on the simulated machines.",)
+    return Chapter(claims=claims, summary=summary)
 
 
 def _listed(values: Mapping[int, float], form: str, unit: str = "") -> list[str]:

@@ -15,10 +15,10 @@ from thinktime.studies.sekino_1969 import (
 from thinktime.studies.sekino_1969.loads import PAPER
 from thinktime.studies.study import Study
 
-STUDY = Study.of(
+STUDY = Study(
     PAPER,
     {
-        "conclusions": measures.chapter,
+        "claims": measures.chapter,
         "responses": responses.chapter,
         "sensitivity": responses.sensitivity,
         "cpu-time": cpu_time.chapter,

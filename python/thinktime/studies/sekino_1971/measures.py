@@ -10,7 +10,7 @@ from thinktime.documents import format as shown
 from thinktime.documents.document import Col, Cols, Figure, Key, Table
 from thinktime.documents.series import Point, Series
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.cells import Cell, Claim
+from thinktime.studies.cells import Cell, Claim, held
 from thinktime.studies.estimates import Array, given, interval
 from thinktime.studies.laboratory import Laboratory, Recorded, applicable
 from thinktime.studies.published import Printed
@@ -57,15 +57,14 @@ COLOURS = {
 """Lines of Table 1 in the order in which a bar shows them, and the meaning that gives each its colour."""
 
 
-def conclusions(laboratory: Laboratory) -> Chapter:
+def claims(laboratory: Laboratory) -> Chapter:
     """Every claim of the memorandum, with the statistic by which it is judged."""
-    claims = tuple(_measures(laboratory))
-    held = sum(claim.holds is True for claim in claims)
+    judged = tuple(_measures(laboratory))
     summary = (
-        f"Of {len(claims)} statements, {held} hold on the simulated machine. The section on mechanisms shows "
-        "the contributions of interference and lockout.",
+        f"Of {len(judged)} claims, {held(judged)} hold on the simulated machine. The section on mechanisms "
+        "shows the contributions of interference and lockout.",
     )
-    return Chapter(claims=claims, summary=summary)
+    return Chapter(claims=judged, summary=summary)
 
 
 def capacity(laboratory: Laboratory) -> Chapter:

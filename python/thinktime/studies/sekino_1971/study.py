@@ -7,10 +7,10 @@ from thinktime.studies.sekino_1971 import capacity_planning, measures, mechanism
 from thinktime.studies.sekino_1971.configurations import PAPER
 from thinktime.studies.study import Study
 
-STUDY = Study.of(
+STUDY = Study(
     PAPER,
     {
-        "conclusions": measures.conclusions,
+        "claims": measures.claims,
         "capacity": measures.capacity,
         "mechanisms": mechanisms.chapter,
         "capacity-planning": capacity_planning.chapter,
