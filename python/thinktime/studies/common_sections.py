@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from thinktime.documents.document import Col, Table
@@ -59,12 +59,12 @@ def parameters(system: System, values: Mapping[str, Any]) -> Table:
     )
 
 
-def doubtful(checks: Sequence[tuple[str, str, Callable[[], str]]]) -> Chapter:
+def doubtful(*checks: tuple[str, str, Callable[[], str]]) -> Chapter:
     """Chapter on doubtful numbers.
 
     Parameters
     ----------
-    checks : sequence of (str, str, callable)
+    *checks : (str, str, callable)
         The doubt, the number as printed, and a function that returns what other printed numbers imply.
     """
     table = Table.of(

@@ -21,6 +21,7 @@ from thinktime.studies.anderson_sargent_1974.runs import (
     ALGORITHM_NAMES,
     F_RATIOS_OF_THE_TEXT,
     PAPER,
+    REPLICATIONS,
     SCHEDULERS,
     cell_row,
     ratio,
@@ -36,8 +37,6 @@ from thinktime.studies.study import Chapter
 ALGORITHMS = tuple(SCHEDULERS)
 REGIONS = (3, 4)
 SLICES = (0.1, 0.2)
-REPLICATIONS = 8
-"""Of the paper, in each cell; its mean squares are those of this many."""
 DRAWS = 400
 """Experiments of eight replications drawn from ours, to see how much theirs may vary."""
 COUNTS = 10.0
@@ -249,6 +248,16 @@ class Experiment:
         """One response, with an axis for algorithm, regions, slice and replication."""
         cells = [self.cell(response, *levels) for levels in product(ALGORITHMS, REGIONS, SLICES)]
         return np.stack(cells).reshape(len(ALGORITHMS), len(REGIONS), len(SLICES), -1)
+
+    def mean(self, response: str, algorithm: int) -> Array:
+        """One response of each replication, averaged over the cells of an algorithm."""
+        y = self.all(response)[algorithm]
+        result: Array = y.reshape(-1, y.shape[-1]).mean(axis=0)
+        return result
+
+    def less(self, response: str, one: int, other: int) -> Estimate:
+        """Mean of a response under one algorithm less that under another, on the same workloads."""
+        return interval(self.mean(response, one) - self.mean(response, other))
 
     @cached_property
     def analyses(self) -> dict[str, Analysis]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -13,33 +12,34 @@ from thinktime.stats import critical_values
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.anderson_sargent_1974.experiment import (
     COUNTS,
+    LIMITS_S,
     MEASURES,
     REGIONS,
     SLICES,
     Experiment,
     experiment_of,
 )
-from thinktime.studies.anderson_sargent_1974.runs import PAPER, run_values, think
+from thinktime.studies.anderson_sargent_1974.runs import ALGORITHM_NAMES, PAPER, run_values, think
 from thinktime.studies.anderson_sargent_1974.validation import modified, original, slope
 from thinktime.studies.cells import Claim, held
-from thinktime.studies.estimates import Array, interval, scaled
+from thinktime.studies.estimates import interval, scaled
 from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.study import Chapter
 
 MODIFIED, FB2, FB_INFINITY = range(3)
-WORDS = ("modified", "FB2", "FB-infinity")
-LIMITS_S = (5, 10, 15)
+"""Positions of the algorithms along the first axis of the experiment."""
+WORDS = tuple(ALGORITHM_NAMES.values())
 
 
 def chapter(laboratory: Laboratory) -> Chapter:
     """Every claim about the experiments, by a statistic on the same workloads."""
-    cells = CellMeans(experiment_of(laboratory))
+    experiment = experiment_of(laboratory)
     claims = (
-        *_load(cells),
-        *_reaction(cells),
-        *_response(cells),
-        *_completions(cells),
-        *_effects(cells.experiment),
+        *_load(experiment),
+        *_reaction(experiment),
+        *_response(experiment),
+        *_completions(experiment),
+        *_effects(experiment),
         *_further(laboratory),
         *_least_change(laboratory),
     )
@@ -52,45 +52,29 @@ def chapter(laboratory: Laboratory) -> Chapter:
     return Chapter(claims=claims, summary=(summary,), method=method)
 
 
-@dataclass(frozen=True, slots=True)
-class CellMeans:
-    """The experiment with its responses averaged over cells."""
-
-    experiment: Experiment
-
-    def mean(self, response: str, algorithm: int) -> Array:
-        """One response of each replication, averaged over the cells of an algorithm."""
-        y = self.experiment.all(response)[algorithm]
-        result: Array = y.reshape(-1, y.shape[-1]).mean(axis=0)
-        return result
-
-    def less(self, response: str, one: int, other: int) -> Estimate:
-        """Mean of a response under one algorithm less that under another, on the same workloads."""
-        return interval(self.mean(response, one) - self.mean(response, other))
-
-    def order(self, response: str, *algorithms: int) -> dict[str, Any]:
-        """Means under the algorithms, and the differences from each to the next."""
-        return {
-            "means": {WORDS[index]: self.mean(response, index).mean() for index in algorithms},
-            "steps": [self.less(response, after, before) for before, after in pairwise(algorithms)],
-        }
+def _order(experiment: Experiment, response: str, *algorithms: int) -> dict[str, Any]:
+    """Means under the algorithms, and the differences from each to the next."""
+    return {
+        "means": {WORDS[index]: experiment.mean(response, index).mean() for index in algorithms},
+        "steps": [experiment.less(response, after, before) for before, after in pairwise(algorithms)],
+    }
 
 
-def _load(cells: CellMeans) -> Iterator[Claim]:
-    yield PAPER.claim("queued-order", cells.order("queued_workspaces", FB_INFINITY, FB2, MODIFIED))
-    yield PAPER.claim("throughput-order", cells.order("inputs_serviced", MODIFIED, FB2, FB_INFINITY))
+def _load(experiment: Experiment) -> Iterator[Claim]:
+    yield PAPER.claim("queued-order", _order(experiment, "queued_workspaces", FB_INFINITY, FB2, MODIFIED))
+    yield PAPER.claim("throughput-order", _order(experiment, "inputs_serviced", MODIFIED, FB2, FB_INFINITY))
 
 
-def _reaction(cells: CellMeans) -> Iterator[Claim]:
-    f = cells.experiment.analyses["table07_anova"].f
+def _reaction(experiment: Experiment) -> Iterator[Claim]:
+    f = experiment.analyses["table07_anova"].f
     yield PAPER.claim(
         "reaction-algorithm", {"f": {power: f[f"A_{power}"] for power in ("linear", "quadratic")}}
     )
-    y = cells.experiment.all("mean_reaction_s")
+    y = experiment.all("mean_reaction_s")
     short, long = (interval(y[:, 0, index].mean(axis=0)) for index in (0, 1))
     yield PAPER.claim("reaction-slice", {"short": short, "long": long})
     yield PAPER.claim("reaction-regions", {"longer": interval((y[:, 1] - y[:, 0]).mean(axis=(0, 1)))})
-    yield PAPER.claim("reaction-utilisation", _utilisation(cells.experiment))
+    yield PAPER.claim("reaction-utilisation", _utilisation(experiment))
 
 
 def _utilisation(experiment: Experiment) -> dict[str, float]:
@@ -107,34 +91,36 @@ def _utilisation(experiment: Experiment) -> dict[str, float]:
     return {"explained": explained / (explained + left), "f": f, "p": p}
 
 
-def _response(cells: CellMeans) -> Iterator[Claim]:
-    y = cells.experiment.all("mean_response_s")
+def _response(experiment: Experiment) -> Iterator[Claim]:
+    y = experiment.all("mean_response_s")
     means = y.mean(axis=-1)
     algorithm, regions, time_slice = np.unravel_index(int(means.argmin()), means.shape)
     best = f"{WORDS[algorithm]} with {REGIONS[regions]} workspaces and {SLICES[time_slice]} s"
     yield PAPER.claim("best-cell", {"shortest_s": means.min(), "best": best})
 
     def less(one: int, other: int, response: str = "mean_response_s") -> Estimate:
-        return cells.less(response, one, other)
+        return experiment.less(response, one, other)
 
     longer = {"modified": less(MODIFIED, FB_INFINITY), "fb2": less(FB2, FB_INFINITY)}
     yield PAPER.claim("response-lowest", {"longer": longer})
     yield PAPER.claim("fb2-response", {"gain": less(MODIFIED, FB2)})
     inputs, busy = (less(FB2, MODIFIED, name) for name in ("inputs_serviced", "processor_utilisation"))
     yield PAPER.claim("fb2-throughput", {"inputs": inputs, "processor": busy})
-    f = cells.experiment.analyses["table08_anova"].f["A_linear_x_C"]
+    f = experiment.analyses["table08_anova"].f["A_linear_x_C"]
     more = interval((y[FB_INFINITY, 1] - y[FB_INFINITY, 0]).mean(axis=0))
     yield PAPER.claim("response-regions", {"more": more, "f": f})
 
 
-def _completions(cells: CellMeans) -> Iterator[Claim]:
+def _completions(experiment: Experiment) -> Iterator[Claim]:
     names = {"FB2": FB2, "FB_infinity": FB_INFINITY}
     within = [f"within_{limit}_s" for limit in LIMITS_S]
-    more = {name: [cells.less(limit, index, MODIFIED) for limit in within] for name, index in names.items()}
+    more = {
+        name: [experiment.less(limit, index, MODIFIED) for limit in within] for name, index in names.items()
+    }
     yield PAPER.claim("completions", {"more": more})
 
     def share(limit: str, index: int) -> float:
-        return float(cells.mean(limit, index).mean() / cells.mean("responses", index).mean())
+        return float(experiment.mean(limit, index).mean() / experiment.mean("responses", index).mean())
 
     larger = {
         name: [100 * (share(limit, index) - share(limit, MODIFIED)) for limit in within]

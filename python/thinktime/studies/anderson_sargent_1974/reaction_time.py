@@ -5,7 +5,7 @@ A 3x3 design by users and input rate (Table 3), and a stepwise regression.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -14,12 +14,11 @@ import numpy as np
 
 from thinktime.documents.document import Col, Table
 from thinktime.stats import critical_values
-from thinktime.stats.designs.contrasts import orthogonal_polynomials
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.regression.least_squares import LeastSquares
 from thinktime.stats.regression.selection import forward
 from thinktime.studies.anderson_sargent_1974.measurement import Period, monitored
-from thinktime.studies.anderson_sargent_1974.runs import PAPER
+from thinktime.studies.anderson_sargent_1974.runs import PAPER, REPLICATIONS, contrasts_of_table_3
 from thinktime.studies.cells import Cell
 from thinktime.studies.estimates import Array
 from thinktime.studies.laboratory import Laboratory
@@ -29,12 +28,10 @@ CELLS = "table03_log_reaction_cells"
 ANOVA = "table03_anova"
 USER_LEVELS = ((26, 27), (30, 31), (35, 36))
 RATES_PER_MIN = (1.36, 1.62, 1.88)
-REPLICATIONS = 8
 CANDIDATE_PERIODS = 12
 """Periods of a cell nearest to its rate; the eight nearest are taken, other eights show the chance."""
 DRAWS = 400
-LINEAR, QUADRATIC = orthogonal_polynomials((1, 2, 3))
-POLYNOMIALS: Mapping[str, Sequence[float]] = {"": (1.0, 1.0, 1.0), "linear": LINEAR, "quadratic": QUADRATIC}
+"""Random choices of eight, at full length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +112,8 @@ def _squares(y: Array) -> dict[str, float]:
     """8 (sum c ybar)^2 / sum c^2 for each effect, as the table names it; and the error."""
     means = y.mean(axis=-1)
     result = {}
-    for users, rate in ((u, i) for u in POLYNOMIALS for i in POLYNOMIALS if u or i):
-        weights = np.outer(POLYNOMIALS[users], POLYNOMIALS[rate])
-        name = "_x_".join(f"{power}_{letter}" for power, letter in ((users, "U"), (rate, "I")) if power)
+    for name, contrast in contrasts_of_table_3().items():
+        weights = np.reshape(contrast, means.shape)
         result[name] = REPLICATIONS * float(np.sum(weights * means)) ** 2 / float(np.sum(weights**2))
     return {**result, "error": _error(y)}
 

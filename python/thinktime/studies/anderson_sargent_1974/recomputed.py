@@ -7,23 +7,20 @@ from collections.abc import Callable, Iterator, Sequence
 from math import log10, sqrt
 
 from thinktime.documents.document import Col, Table
-from thinktime.stats.designs.contrasts import orthogonal_polynomials
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.anderson_sargent_1974.runs import (
     F_RATIOS_OF_THE_TEXT,
     PAPER,
     REGRESSION_READING,
+    REPLICATIONS,
+    contrasts_of_table_3,
 )
+from thinktime.studies.anderson_sargent_1974.service_times import CLASSES
 from thinktime.studies.cells import Cell
 from thinktime.studies.estimates import rounded
 from thinktime.studies.paper import Paper
 from thinktime.studies.published import Printed
 from thinktime.studies.study import Chapter
-
-REPLICATIONS = 8
-CLASSES = ("compute", "command", "output_bound")
-THREE = orthogonal_polynomials((1, 2, 3))
-"""Linear and quadratic contrast of three levels."""
 
 _LAST_DIGIT = (
     "Where a fraction misses by one in its last digit, count and fraction were printed with different totals."
@@ -99,11 +96,7 @@ def mean_squares(paper: Paper) -> Iterator[Cell]:
     """Table 3: mean squares of the polynomial contrasts, of users U and input rate I, and their F."""
     cells = [cell for _, cell in paper.tables["table03_log_reaction_cells"].printed("mean_log10_reaction")]
     error = paper.printed("table03_anova", {"effect": "error"}, "mean_square")
-    flat = (1.0, 1.0, 1.0)
-    powers = {"": flat, "linear": THREE[0], "quadratic": THREE[1]}
-    for users, rate in [(u, i) for u in powers for i in powers if u or i]:
-        effect = "_x_".join(f"{power}_{letter}" for power, letter in ((users, "U"), (rate, "I")) if power)
-        weights = [u * i for u in powers[users] for i in powers[rate]]
+    for effect, weights in contrasts_of_table_3().items():
         row = {"effect": effect}
         squares = rounded(_squares(weights), cells)
         yield paper.recomputed("table03_anova", row, "mean_square", squares)
@@ -145,8 +138,8 @@ def _fractions() -> Iterator[Cell]:
         counts = [PAPER.printed(name, item, "count").value for item in rows]
         shares = [PAPER.printed(name, item, "fraction") for item in rows]
 
-        def fraction(*parts: float, own: float = count.value, counts: list[float] = counts) -> float:
-            return own / statistics.median(n / part for n, part in zip(counts, parts, strict=True))
+        def fraction(*parts: float, count: float = count.value, counts: list[float] = counts) -> float:
+            return count / statistics.median(n / part for n, part in zip(counts, parts, strict=True))
 
         yield PAPER.recomputed(name, row, "fraction", rounded(fraction, shares))
 

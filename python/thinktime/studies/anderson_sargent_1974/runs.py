@@ -9,7 +9,9 @@ from typing import Any
 from thinktime.documents.diagrams import Arrow, Box, diagram
 from thinktime.documents.document import Col, Figure, Table
 from thinktime.stats import critical_values
+from thinktime.stats.designs.contrasts import orthogonal_polynomials
 from thinktime.stats.estimate import Estimate
+from thinktime.studies.anderson_sargent_1974.service_times import CLASSES
 from thinktime.studies.cells import Row
 from thinktime.studies.common_sections import parameters
 from thinktime.studies.estimates import Array, interval
@@ -20,7 +22,8 @@ from thinktime.studies.study import Chapter
 PAPER = Paper.read(Path(__file__).parent)
 
 SYSTEM = "apl360"
-CLASSES = ("compute", "command", "output_bound")
+REPLICATIONS = 8
+"""Of the paper in each cell of its experiments; its mean squares are those of this many."""
 ENOUGH = 256
 """Replications that show ranges of periods and differences on the same workloads."""
 PERIOD_S = 600.0
@@ -50,6 +53,20 @@ F_RATIOS_OF_THE_TEXT = (
 def cell_row(algorithm: str, regions: int, time_slice_s: float) -> Row:
     """Row of a cell of the 3x2x2 experiment in Tables 5 to 8."""
     return dict(zip(CELL, (algorithm, regions, time_slice_s), strict=True))
+
+
+def contrasts_of_table_3() -> dict[str, tuple[float, ...]]:
+    """Weights of the nine cells of Table 3, users by input rate, by effect of its analysis of variance."""
+    linear, quadratic = orthogonal_polynomials((1, 2, 3))
+    powers = {"": (1.0, 1.0, 1.0), "linear": linear, "quadratic": quadratic}
+    return {
+        "_x_".join(f"{power}_{letter}" for power, letter in ((users, "U"), (rate, "I")) if power): tuple(
+            u * i for u in powers[users] for i in powers[rate]
+        )
+        for users in powers
+        for rate in powers
+        if users or rate
+    }
 
 
 def think(mean_s: float) -> dict[str, Any]:

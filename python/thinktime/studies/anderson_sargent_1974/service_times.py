@@ -154,13 +154,13 @@ def _packed(weights: Array, means: Array) -> Array:
 
 
 def _unpacked(x: Array) -> dict[str, Phases]:
-    classes, at = {}, 0
+    classes, start = {}, 0
     for name in CLASSES:
         n = len(START[name][0])
-        logarithms = np.append(x[at : at + n - 1], 0.0)
+        logarithms = np.append(x[start : start + n - 1], 0.0)
         weights = np.exp(logarithms - logarithms.max())
-        classes[name] = Phases(weights / weights.sum(), np.exp(x[at + n - 1 : at + 2 * n - 1]))
-        at += 2 * n - 1
+        classes[name] = Phases(weights / weights.sum(), np.exp(x[start + n - 1 : start + 2 * n - 1]))
+        start += 2 * n - 1
     return classes
 
 
@@ -185,39 +185,20 @@ def _targets(classes: Mapping[str, Phases]) -> Iterator[Target]:
     pooled = {name: share * rest for name, share in SHARES.items()} | {"output_bound": POOLED_OUTPUT_BOUND}
     for sample, shares, ease in (("all", pooled, 1.0), ("all simulated", SHARES, 2.0)):
         every = _mixture(classes, shares)
-        yield Target(
-            name=f"{sample}: at most 0.1 s",
-            wanted=0.70,
-            fitted=1.0 - every.above(0.1),
-            width=ease * 0.005,
-            relative=False,
-            source="page 130",
-        )
-        yield Target(
-            name=f"{sample}: under 0.2 s",
-            wanted=0.778,
-            fitted=1.0 - every.above(0.2),
-            width=ease * 0.005,
-            relative=False,
-            source="page 130",
-        )
-        yield Target(
-            name=f"{sample}: over 2 s",
-            wanted=0.06,
-            fitted=every.above(LONG_S),
-            width=ease * 0.003,
-            relative=False,
-            source="page 130",
-        )
-        upper = every.upper_part(UPPER)
-        yield Target(
-            name=f"{sample}: upper 4 % of the mean",
-            wanted=0.9,
-            fitted=upper,
-            width=ease * 0.005,
-            relative=False,
-            source="Figure 2",
-        )
+        for label, wanted, fitted, width, source in (
+            ("at most 0.1 s", 0.70, 1.0 - every.above(0.1), 0.005, "page 130"),
+            ("under 0.2 s", 0.778, 1.0 - every.above(0.2), 0.005, "page 130"),
+            ("over 2 s", 0.06, every.above(LONG_S), 0.003, "page 130"),
+            ("upper 4 % of the mean", 0.9, every.upper_part(UPPER), 0.005, "Figure 2"),
+        ):
+            yield Target(
+                name=f"{sample}: {label}",
+                wanted=wanted,
+                fitted=fitted,
+                width=ease * width,
+                relative=False,
+                source=source,
+            )
     for name, (wanted, width) in LONG.items():
         fitted = classes[name].above(LONG_S)
         yield Target(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from thinktime.documents.document import Col, Cols, Table
 from thinktime.stats.estimate import Estimate, NotApplicable
 from thinktime.studies.bard_1971 import charts
-from thinktime.studies.bard_1971.records import LOADS, PAPER, PERIODS, RATES, record_of
+from thinktime.studies.bard_1971.records import DATA_SETS, LOADS, PAPER, PERIODS, RATES, record_of
 from thinktime.studies.cells import Cell
 from thinktime.studies.laboratory import Laboratory, applicable, remembered
 from thinktime.studies.study import Chapter
@@ -16,9 +16,9 @@ from thinktime.studies.study import Chapter
 if TYPE_CHECKING:
     from thinktime.analyses.throughput.analysis import Throughput
     from thinktime.analyses.throughput.comparison import ThroughputComparison
+    from thinktime.log import Log
 
 
-COLUMN_OF = {"II-2": "ii_2", "II-3": "ii_3", "III-3": "iii_3"}
 RECORDED = {
     "cp_time": "cp_s",
     "vsio": "vsio",
@@ -92,7 +92,7 @@ def at_equal_load(laboratory: Laboratory) -> ThroughputComparison | NotApplicabl
 def _rates(laboratory: Laboratory) -> Iterator[Cell]:
     from thinktime.analyses.rates import analysis as rates
 
-    for period, column in COLUMN_OF.items():
+    for period, column in DATA_SETS.items():
         log = record_of(laboratory, period).log
         result = applicable(rates.analyse(log))
         means = {item.column: item.mean for item in result.rates}
@@ -107,7 +107,7 @@ def counted(result: Throughput) -> dict[tuple[int, int], int]:
 
 
 def _loads(laboratory: Laboratory) -> Iterator[Cell]:
-    for period, column in COLUMN_OF.items():
+    for period, column in DATA_SETS.items():
         result = by_load(laboratory, period)
         values = counted(result)
         for row in PAPER.tables[LOADS].rows:
@@ -130,7 +130,7 @@ def _facts(laboratory: Laboratory) -> Iterator[Cell]:
     )
     yield PAPER.fact("reliable-active-users", estimate)
     printed: list[dict[tuple[int, int], int]] = []
-    for column in COLUMN_OF.values():
+    for column in DATA_SETS.values():
         cells = PAPER.tables[LOADS].printed(column)
         printed.append(
             {
@@ -142,18 +142,17 @@ def _facts(laboratory: Laboratory) -> Iterator[Cell]:
         value=float(last_reliable(printed)), unit="active users", n=len(printed), method="from Table 10"
     )
     yield PAPER.recomputed_fact("reliable-active-users", theirs)
-    interval = [record_of(laboratory, period).log for period in PERIODS]
-    lengths = [_mean_length(log) for log in interval]
+    lengths = [_mean_length(record_of(laboratory, period).log) for period in PERIODS]
     minutes = Estimate(
         value=sum(lengths) / len(lengths) / 60.0, unit="minutes", n=len(lengths), method="mean length"
     )
     yield PAPER.fact("observation-interval", minutes)
 
 
-def _mean_length(log: object) -> float:
-    from thinktime.log import Log, observations
+def _mean_length(log: Log) -> float:
+    """Mean length of an observation [s]."""
+    from thinktime.log import observations
 
-    assert isinstance(log, Log)
     return float(observations.read(log, []).length_s.mean())
 
 

@@ -13,7 +13,7 @@ from thinktime.documents.document import Col, Cols, Table
 from thinktime.stats import critical_values
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.series.batch_means import plain_mean
-from thinktime.studies.bard_1971.recomputed import CALLS, OBSERVED, TIMES, fact
+from thinktime.studies.bard_1971.recomputed import CALLS, OBSERVED, TIMES, fact, measuring_s
 from thinktime.studies.bard_1971.records import (
     COLUMNS,
     EXPERIMENT,
@@ -276,13 +276,9 @@ def _times(laboratory: Laboratory) -> Iterator[Cell]:
                 value=item, unit="microseconds", n=int(sums[f"{part}_calls"]), method="time over calls"
             )
             yield PAPER.fact(name, ours)
-    for way, name, bare in (
-        ("old", "share-measured-old", "share-bare-old"),
-        ("new", "share-measured-new", "share-bare-new"),
-    ):
-        shares = _shares(laboratory, way)
-        yield PAPER.fact(name, plain_mean(shares[0]).with_unit("percent"))
-        yield PAPER.fact(bare, plain_mean(shares[1]).with_unit("percent"))
+    for way in WAYS:
+        for kind, shares in zip(("measured", "bare"), _shares(laboratory, way), strict=True):
+            yield PAPER.fact(f"share-{kind}-{way}", plain_mean(shares).with_unit("percent"))
 
 
 def _shares(laboratory: Laboratory, way: str) -> tuple[Array, Array]:
@@ -292,25 +288,10 @@ def _shares(laboratory: Laboratory, way: str) -> tuple[Array, Array]:
     for run in every:
         sums = run[way]
         both, cp = sums["free_s"] + sums["fret_s"], sums["cp_s"]
-        measuring = measuring_s() * sums["free_calls"]
+        measuring = measuring_s("new") * sums["free_calls"]
         measured.append(100.0 * both / cp)
         bare.append(100.0 * (both - measuring) / (cp - measuring))
     return np.array(measured), np.array(bare)
-
-
-def measuring_s() -> float:
-    r"""Time that measuring a pair takes, by the printed shares with the new algorithm [s].
-
-    With share S measured and B bare, measuring is :math:`(S - B)/(1 - B)` of CP time, which is spread over
-    the calls of Table 12.
-    """
-    measured, bare = (fact(name).value / 100.0 for name in ("share-measured-new", "share-bare-new"))
-    cp = PAPER.printed(EXPERIMENT, {"variable": "cp_time"}, "new_free_fret").value / 100.0
-    pairs = sum(
-        fact(name).value * PAPER.printed(EXPERIMENT, {"variable": request}, "new_free_fret").value
-        for request, name in CALLS.items()
-    )
-    return (measured - bare) / (1.0 - bare) * cp / pairs
 
 
 def reduction(laboratory: Laboratory, request: str) -> Estimate:

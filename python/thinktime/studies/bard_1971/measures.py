@@ -122,7 +122,7 @@ def _largest(laboratory: Laboratory) -> Measures:
     """Share of CP time of VSIO, and of the request that comes next, per cent by period."""
     measures: Measures = {"vsio": {}, "next": {}, "second": {}}
     for period in PERIODS:
-        parts = {share.request: share.percent.value for share in shares(laboratory, period)}
+        parts = {request: percent.value for request, percent in shares(laboratory, period).items()}
         measures["vsio"][period] = parts.pop("vsio")
         second = max(parts, key=parts.__getitem__)
         measures["next"][period], measures["second"][period] = parts[second], _plain(second)

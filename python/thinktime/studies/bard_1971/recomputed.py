@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from thinktime.documents.document import Col, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.bard_1971.records import (
     DATA_PERIODS,
+    DATA_SETS,
     DISPATCH,
     EXPERIMENT,
     FREE_FRET,
@@ -31,8 +32,6 @@ from thinktime.studies.paper import ENDS
 from thinktime.studies.published import Printed
 from thinktime.studies.study import Chapter
 
-DATA_SETS = {"II-2": "ii_2", "II-3": "ii_3", "III-3": "iii_3"}
-"""Columns of Tables 7 and 10 by data set."""
 BEST = {"II-2": "adjusted_for_vmio", "II-3": "adjusted_for_vmio", "III-3": "vmio_included"}
 """Rows of Table 5 that Table 8 is made of."""
 CALLS, REDUCTIONS, OBSERVED = (
@@ -184,8 +183,8 @@ def _free_fret() -> Iterator[Cell]:
         pair = [PAPER.printed(FREE_FRET, row, f"cp_iii_{which}_free_fret") for which in ("old", "new")]
         ours = rounded(lambda old, new: old - new, pair, "ms")
         yield PAPER.recomputed_fact(name, ours)
-    for which, name in (("old", "share-measured-old"), ("new", "share-measured-new")):
-        yield PAPER.recomputed_fact(name, free_fret_share(which))
+    for which in ("old", "new"):
+        yield PAPER.recomputed_fact(f"share-measured-{which}", free_fret_share(which))
     page = key(FREE_FRET, "page_io")
     columns = ("cp_ii_old_free_fret", "cp_iii_old_free_fret", "cp_iii_new_free_fret")
     pages = tuple(PAPER.printed(FREE_FRET, page, column) for column in columns)
@@ -294,7 +293,7 @@ def _experiment(which: str) -> Explained:
 
 def doubts(_: object) -> Chapter:
     """Every doubtful number as printed, with what the other printed numbers imply."""
-    checks: tuple[tuple[str, str, Callable[[], str]], ...] = (
+    return doubtful(
         ("rows of Table 8", "one label is lost, two read 11-3 and 111-3", _rows_of_table_8),
         ("order of Table 7", "labels are broken by overlines", _order_of_table_7),
         ("columns of Table 11", "heads read 11*, III*, III", _columns_of_table_11),
@@ -307,7 +306,6 @@ def doubts(_: object) -> Chapter:
         ("time that measuring free-fret takes", "16.5 and 14.6 %, 2.9 and 2.3 %", _measuring),
         ("shares of free-fret", "16.5 and 2.9 %", _shares),
     )
-    return doubtful(checks)
 
 
 def _off(row: str, data_set: str, order: tuple[str, ...] = ()) -> float:
@@ -419,21 +417,27 @@ def _divisor() -> str:
     )
 
 
+def measuring_s(way: str) -> float:
+    r"""Time that measuring a pair of calls takes, by the printed shares with the old or new algorithm [s].
+
+    With share S measured and B bare, measuring is :math:`(S - B)/(1 - B)` of CP time, which is spread over
+    the calls of Table 12.
+    """
+    measured, bare = (fact(f"share-{kind}-{way}").value / 100.0 for kind in ("measured", "bare"))
+    column = f"{way}_free_fret"
+    cp = PAPER.printed(EXPERIMENT, {"variable": "cp_time"}, column).value / 100.0
+    pairs = sum(
+        fact(name).value * PAPER.printed(EXPERIMENT, {"variable": request}, column).value
+        for request, name in CALLS.items()
+    )
+    return (measured - bare) / (1.0 - bare) * cp / pairs
+
+
 def _measuring() -> str:
-    listed = []
-    for way, (with_it, without) in {
-        "old": ("share-measured-old", "share-bare-old"),
-        "new": ("share-measured-new", "share-bare-new"),
-    }.items():
-        measured, bare = fact(with_it).value / 100.0, fact(without).value / 100.0
-        cp = PAPER.printed(EXPERIMENT, {"variable": "cp_time"}, f"{way}_free_fret").value / 100.0
-        pairs = sum(
-            fact(name).value * PAPER.printed(EXPERIMENT, {"variable": request}, f"{way}_free_fret").value
-            for request, name in CALLS.items()
-        )
-        item = 1e6 * (measured - bare) / (1.0 - bare) * cp / pairs
-        listed.append(f"{item:.0f} microseconds a pair of calls with the {way} algorithm")
-    return "; ".join(listed)
+    return "; ".join(
+        f"{1e6 * measuring_s(way):.0f} microseconds a pair of calls with the {way} algorithm"
+        for way in ("old", "new")
+    )
 
 
 def _shares() -> str:

@@ -17,6 +17,8 @@ PAPER = Paper.read(Path(__file__).parent)
 SYSTEM = "cp67"
 PERIODS = ("II-2", "II-3", "III-3")
 """Data sets of Table 3: version of CP and core boxes."""
+DATA_SETS = {"II-2": "ii_2", "II-3": "ii_3", "III-3": "iii_3"}
+"""Columns of Tables 7 and 10 by data set."""
 COLUMNS = {
     "vsio": "vsio",
     "vmio": "vmio",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from thinktime.analyses.overhead.regression import FitOptions
@@ -213,22 +212,14 @@ def _dispatch(laboratory: Laboratory) -> Iterator[Cell]:
         yield PAPER.simulated(DISPATCH, row, "value", ours)
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
-    """Per cent of the CP time of a period that goes to one kind of request."""
-
-    request: str
-    percent: Estimate
-
-
-def shares(laboratory: Laboratory, period: str) -> tuple[Share, ...]:
-    """Where the CP time of a period goes, from its coefficients as Table 8 takes them."""
+def shares(laboratory: Laboratory, period: str) -> dict[str, Estimate]:
+    """Per cent of the CP time of a period that goes to each request, by coefficients as in Table 8."""
     fit = cp_time(laboratory, period)
-    result = []
+    result = {}
     for request in REQUESTS[1:]:
         ours = theta(fit, request) if period == "III-3" else adjusted(laboratory, period, request)
-        result.append(Share(request, scaled(ours, _weight(fit, request), "% of CP time")))
-    return tuple(result)
+        result[request] = scaled(ours, _weight(fit, request), "% of CP time")
+    return result
 
 
 def _weight(fit: Overhead, request: str) -> float:
@@ -242,10 +233,9 @@ def _weight(fit: Overhead, request: str) -> float:
 def _shares(laboratory: Laboratory) -> Iterator[Cell]:
     columns = {request: column for column, request in SHARE_COLUMNS.items()}
     for period in PERIODS:
-        for share in shares(laboratory, period):
-            row: Row = {"data_set": period}
-            column = columns[share.request]
-            yield PAPER.simulated(SHARES, row, column, share.percent)
+        row: Row = {"data_set": period}
+        for request, percent in shares(laboratory, period).items():
+            yield PAPER.simulated(SHARES, row, columns[request], percent)
     yield from _apart(laboratory, columns)
 
 

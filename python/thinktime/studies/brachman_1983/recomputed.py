@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 
 import numpy as np
@@ -268,7 +268,7 @@ def _sides(row: Row) -> tuple[Configuration, Configuration]:
 
 def doubts(_: object) -> Chapter:
     """Every doubtful number as printed, with what the other printed numbers imply."""
-    checks: tuple[tuple[str, str, Callable[[], str]], ...] = (
+    return doubtful(
         ("Tblock of Table VIII", "39.8 ms in Table V", _block_time),
         ("first mean prediction of Table VIII", "684.2 s", _exchanged),
         ("NL = ⌈MM / PS⌉", "brackets of the ceiling", _floor),
@@ -278,7 +278,6 @@ def doubts(_: object) -> Chapter:
         ("response time", "R = T / C − Z", _response),
         ("last row of Table VII", "PS 157/314, NL ~5", _mixed),
     )
-    return doubtful(checks)
 
 
 def _left_out(block_time_ms: float) -> tuple[LeftOut, ...]:

@@ -176,8 +176,12 @@ def _components() -> Table:
 
 def doubts(_: object) -> Chapter:
     """Every doubtful number as printed, with what the other printed numbers imply."""
-    checks: tuple[tuple[str, str, Callable[[], str]], ...] = (
-        ("time of an added page fault", "an average of 8.0 millisecond page faults are introduced", _added),
+    return doubtful(
+        (
+            "time of an added page fault",
+            "an average of 8.0 millisecond page faults are introduced",
+            _added,
+        ),
         ("commands of Table 1", "a label only before the first interaction of a command", _labels),
         ("averages of CPM01", "0.650, 0.423 and 1.073 s", _truncated),
         ("mean response of CPM01", "6.3 s", _response),
@@ -186,7 +190,6 @@ def doubts(_: object) -> Chapter:
         ("response of CTSS", "taken at 15 users in Table 1, at 17 in CPM01", _counts),
         ("CPU time at 4 users", "545 ms, measured inside the system 518 ms", _instruments),
     )
-    return doubtful(checks)
 
 
 def _average(column: str, statistic: str = "average_all") -> float:

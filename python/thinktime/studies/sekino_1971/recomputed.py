@@ -181,14 +181,12 @@ def _per_useful_second() -> Table:
 def doubts(_: Laboratory | None) -> Chapter:
     """Printed numbers that can be read in two ways, or imply less than they seem to."""
     return doubtful(
-        (
-            ("two lines of gate faults in Table 2", "108. 99.4 147. and 100. 27 . 4 147.", _gate_lines),
-            ("gate faults of 1 CPU, 384K", "99.4 in the first line; the column is not given", _gate_faults),
-            ("overhead of a gate fault", "3.67 ms in all columns, an estimate", _gate_overhead),
-            ("sum of the first column of Table 1", "lines that add up to less than 100 %", _sum),
-            ("runs", "MPM115 through MPM121, one of them in no column", _runs),
-            ("Drum IT and IT", "interrupts, the second without a word of which", _interrupts),
-        )
+        ("two lines of gate faults in Table 2", "108. 99.4 147. and 100. 27 . 4 147.", _gate_lines),
+        ("gate faults of 1 CPU, 384K", "99.4 in the first line; the column is not given", _gate_faults),
+        ("overhead of a gate fault", "3.67 ms in all columns, an estimate", _gate_overhead),
+        ("sum of the first column of Table 1", "lines that add up to less than 100 %", _sum),
+        ("runs", "MPM115 through MPM121, one of them in no column", _runs),
+        ("Drum IT and IT", "interrupts, the second without a word of which", _interrupts),
     )
 
 
