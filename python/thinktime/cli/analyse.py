@@ -10,12 +10,13 @@ import inspect
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperGroup
 
 from thinktime.analyses import QUESTIONS, Question, question
+from thinktime.cli import destination
 from thinktime.questions.definition import Accepts, OptionHelp, options_of
 
 HELP = {
@@ -67,8 +68,6 @@ def _command(asked: Question) -> Callable[..., None]:
     shared = ("paths", "output", "form", "force")
 
     def run(**values: Any) -> None:
-        from thinktime.cli import destination
-
         paths, output, form, force = (values.pop(name) for name in shared)
         chosen = form or destination.form_of(output)
         options = _options(asked, values)
@@ -91,9 +90,7 @@ def _command(asked: Question) -> Callable[..., None]:
     return run
 
 
-def _rendered(
-    asked: Question, inputs: Sequence[Any], options: Any, form: Literal["html", "text", "json", "csv"]
-) -> str:
+def _rendered(asked: Question, inputs: Sequence[Any], options: Any, form: destination.Form) -> str:
     from thinktime.documents.document import Document
     from thinktime.documents.render import render, render_section
 
@@ -127,7 +124,7 @@ _OUTPUT = [
     _parameter(
         "form",
         Annotated[
-            Literal["html", "text", "json", "csv"] | None,
+            destination.Form | None,
             typer.Option(
                 "--format",
                 help="By the ending of FILE, otherwise text; json and csv are unrounded, in SI units.",

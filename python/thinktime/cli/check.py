@@ -14,7 +14,7 @@ from thinktime.errors import WorkError
 
 def command(
     log: Annotated[Path, typer.Argument(help="Folder of the log.", metavar="LOG")],
-    format: Annotated[Literal["text", "json"], typer.Option(help="Output format.")] = "text",  # noqa: A002
+    form: Annotated[Literal["text", "json"], typer.Option("--format", help="Output format.")] = "text",
 ) -> None:
     """List the defects of a log, with file, place and remedy.
 
@@ -31,7 +31,7 @@ def command(
 
     opened = Log.open(log)
     defects = opened.check()
-    if format == "json":
+    if form == "json":
         typer.echo(json.dumps([asdict(defect) for defect in defects], indent=2))
     else:
         for defect in defects:

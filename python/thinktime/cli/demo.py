@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from thinktime._native import _InteractionDemand
     from thinktime.sources.terminals import Interruption, Terminals
 
-__all__ = ["command"]
-
 STEPS = 11
 """Largest number of steps in the number of users."""
 

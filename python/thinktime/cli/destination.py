@@ -8,11 +8,11 @@ from typing import Literal
 
 import typer
 
+from thinktime.documents.render import Form
 from thinktime.errors import InputError, WorkError
 
-__all__ = ["Form", "check", "form_of", "write"]
-
-Form = Literal["html", "text", "json", "csv"]
+SectionForm = Literal["text", "json", "csv"]
+"""Format of a section: only documents become pages."""
 SUFFIXES: dict[str, Form] = {".html": "html", ".htm": "html", ".txt": "text", ".json": "json", ".csv": "csv"}
 
 

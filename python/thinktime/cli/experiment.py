@@ -6,18 +6,17 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from thinktime.cli.destination import SectionForm
 from thinktime.cli.progress import counted
 from thinktime.errors import InputError
 
 if TYPE_CHECKING:
     from thinktime.log.runs import Runs
     from thinktime.sources.experiments import Progress
-
-Form = Literal["text", "json", "csv"]
 
 
 def command(
@@ -53,7 +52,7 @@ def command(
         typer.Option("--threads", min=1, help="By default, one per core; the results do not depend on it."),
     ] = None,
     form: Annotated[
-        Form, typer.Option("--format", help="Format of the results; json and csv are unrounded.")
+        SectionForm, typer.Option("--format", help="Format of the results; json and csv are unrounded.")
     ] = "text",
 ) -> None:
     """Run a factorial experiment on a simulated system, and estimate the effect of each factor.

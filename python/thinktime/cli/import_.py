@@ -5,9 +5,8 @@ from __future__ import annotations
 import datetime
 import json
 import sys
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -17,21 +16,8 @@ if TYPE_CHECKING:
     from thinktime.sources.sar import Imported
 
 
-class Source(str, Enum):
-    """Tools whose files can be imported."""
-
-    sar = "sar"
-
-
-class Format(str, Enum):
-    """Output formats."""
-
-    text = "text"
-    json = "json"
-
-
 def command(
-    source: Annotated[Source, typer.Argument(help="Tool that wrote FILE.")],
+    source: Annotated[Literal["sar"], typer.Argument(help="Tool that wrote FILE.")],
     file: Annotated[
         Path,
         typer.Argument(help="File to import; for sar: saDD, the text of sadf -r, or the JSON of sadf -j."),
@@ -44,7 +30,7 @@ def command(
             "--date", help="Day of the first record (YYYY-MM-DD), for text that has only times of day."
         ),
     ] = "",
-    form: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.text,
+    form: Annotated[Literal["text", "json"], typer.Option("--format", help="Output format.")] = "text",
 ) -> None:
     """Convert a file of another tool into a log.
 
@@ -72,7 +58,7 @@ def command(
             done = import_sar(file, output, force=force, date=day, progress=progress)
     else:
         done = import_sar(file, output, force=force, date=day)
-    typer.echo(_json(done) if form is Format.json else _text(done))
+    typer.echo(_json(done) if form == "json" else _text(done))
 
 
 def _day(text: str) -> datetime.date | None:

@@ -11,17 +11,15 @@ from typing import Any
 from thinktime import toml
 from thinktime.errors import InputError
 
-__all__ = ["located", "read", "value"]
-
 
 def value(text: str) -> Any:
     """Value of `text`: a number, true or false, a JSON list or table, or else a word."""
     try:
-        found = json.loads(text)
+        parsed = json.loads(text)
     except ValueError:
         return text
     # A bare nan or Infinity is no JSON, and no length of time.
-    return text if isinstance(found, float) and not abs(found) < float("inf") else found
+    return text if isinstance(parsed, float) and not abs(parsed) < float("inf") else parsed
 
 
 def read(config: Path | None, given: Sequence[str]) -> dict[str, Any]:
@@ -51,5 +49,5 @@ def located(error: InputError, system: str, config: Path | None, given: Sequence
         return error
     here = re.compile(rf'\s*\[*"?{name}"?\s*[=\].]')
     lines = config.read_text(encoding="utf-8").splitlines()
-    found = next((number for number, line in enumerate(lines, 1) if here.match(line)), None)
-    return error if found is None else InputError(f"{config}, line {found}: {error}")
+    number = next((number for number, line in enumerate(lines, 1) if here.match(line)), None)
+    return error if number is None else InputError(f"{config}, line {number}: {error}")

@@ -6,18 +6,17 @@ import json
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from thinktime.cli.destination import SectionForm
 from thinktime.errors import InputError
 from thinktime.quantity import parse_bytes, parse_seconds
 
 if TYPE_CHECKING:
     from thinktime._native import _Distribution, _Workload
     from thinktime.sources.terminals import Plan, PlayResult
-
-Form = Literal["text", "json", "csv"]
 
 
 Users = Annotated[
@@ -72,7 +71,7 @@ def command(
     ] = None,
     baseline: Baseline = "4s",
     force: Annotated[bool, typer.Option("--force", help="Replace an existing log.")] = False,
-    form: Annotated[Form, typer.Option("--format", help="Format of the results.")] = "text",
+    form: Annotated[SectionForm, typer.Option("--format", help="Format of the results.")] = "text",
     show: Annotated[bool, typer.Option("--show", help="Print the workload as JSON; play nothing.")] = False,
 ) -> None:
     """Play synthetic interactive users on this machine, each a process on its own terminal.
@@ -150,7 +149,7 @@ def _play(plan: Plan, output: Path, force: bool, interval_s: float | None) -> Pl
             return play_into(terminals, plan, prepared, output, force, interval_s, progress)
 
 
-def _print(played: PlayResult, output: Path, form: Form) -> None:
+def _print(played: PlayResult, output: Path, form: SectionForm) -> None:
     if form == "json":
         typer.echo(json.dumps({"log": str(output)} | played, indent=2))
         return

@@ -24,18 +24,23 @@ def _bar(*, refreshes_itself: bool = True) -> Bar:
 
 
 @contextmanager
-def counted(stage: str) -> Iterator[Callable[..., None] | None]:
+def counted(stage: str, total: float | None = None) -> Iterator[Callable[..., None] | None]:
     """Callback ``(done, total=None, stage=None)`` that moves a bar; None where there is no terminal.
 
-    `stage` is the work in progress, shown before the bar.
+    Parameters
+    ----------
+    stage : str
+        Work in progress, shown before the bar.
+    total : float, optional
+        Amount of work, if it is known in advance.
     """
     if not sys.stderr.isatty():
         yield None
         return
     with _bar() as bar:
-        task = bar.add_task(stage, total=None)
+        task = bar.add_task(stage, total=total)
 
-        def show(done: int, total: int | None = None, stage: str | None = None) -> None:
+        def show(done: float, total: float | None = None, stage: str | None = None) -> None:
             bar.update(task, completed=done, total=total, description=stage)
 
         yield show

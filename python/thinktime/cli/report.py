@@ -9,8 +9,6 @@ import typer
 
 from thinktime.cli import destination
 
-__all__ = ["command"]
-
 
 def command(
     logs: Annotated[list[Path], typer.Argument(metavar="LOG...", help="Folders of one or more logs.")],

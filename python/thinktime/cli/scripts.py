@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from thinktime.cli.destination import SectionForm
 from thinktime.errors import InputError
 
 if TYPE_CHECKING:
     from thinktime.documents.document import Table
-    from thinktime.sources.scripts import Demand, Script
-
-__all__ = ["command"]
+    from thinktime.sources.scripts import Demand, Interaction, Script
 
 
 def command(
@@ -25,9 +25,7 @@ def command(
     check: Annotated[
         Path | None, typer.Option("--check", metavar="FILE.toml", help="Check a script file.")
     ] = None,
-    form: Annotated[
-        Literal["text", "json", "csv"], typer.Option("--format", help="Format of the tables.")
-    ] = "text",
+    form: Annotated[SectionForm, typer.Option("--format", help="Format of the tables.")] = "text",
 ) -> None:
     """List the scripts of simulated users, print one, or check a file.
 
@@ -71,39 +69,35 @@ def command(
 
 
 def _scripts(scripts: tuple[Script, ...]) -> Table:
-    from thinktime.documents.document import Column, Table
+    from thinktime.documents.document import Col, Table
 
-    columns = ("script", "interactions", "waiting", "commands", "heavy", "systems", "description")
-    rows = tuple(
-        (
-            script.name,
-            str(len(script.interactions)),
-            str(len(script.waiting)),
-            ", ".join(dict.fromkeys(item.command for item in script.interactions)),
-            ", ".join(dict.fromkeys(item.command for item in script.interactions if item.heavy)),
-            ", ".join(script.systems),
-            script.description,
-        )
-        for script in scripts
-    )
-    return Table(
-        name="scripts", caption="Scripts of users", columns=tuple(Column(name) for name in columns), rows=rows
+    def commands(interactions: Iterable[Interaction]) -> str:
+        return ", ".join(dict.fromkeys(item.command for item in interactions))
+
+    return Table.of(
+        scripts,
+        Col("script", lambda script: script.name),
+        Col("interactions", lambda script: str(len(script.interactions))),
+        Col("waiting", lambda script: str(len(script.waiting))),
+        Col("commands", lambda script: commands(script.interactions)),
+        Col("heavy", lambda script: commands(item for item in script.interactions if item.heavy)),
+        Col("systems", lambda script: ", ".join(script.systems)),
+        Col("description", lambda script: script.description),
+        name="scripts",
+        caption="Scripts of users",
     )
 
 
 def _demands(demands: tuple[Demand, ...]) -> Table:
-    from thinktime.documents.document import Column, Table
+    from thinktime.documents.document import Col, Table
 
-    columns = ("system", "demand", "unit", "default", "description")
-    rows = tuple(
-        (
-            demand.system,
-            demand.name,
-            demand.unit,
-            "required" if demand.default is None else f"{demand.default:g}",
-            demand.description,
-        )
-        for demand in demands
+    return Table.of(
+        demands,
+        Col("system", lambda demand: demand.system),
+        Col("demand", lambda demand: demand.name),
+        Col("unit", lambda demand: demand.unit),
+        Col("default", lambda demand: "required" if demand.default is None else f"{demand.default:g}"),
+        Col("description", lambda demand: demand.description),
+        name="demands",
+        caption="Demands of an interaction, by system",
     )
-    caption = "Demands of an interaction, by system"
-    return Table(name="demands", caption=caption, columns=tuple(Column(name) for name in columns), rows=rows)

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from thinktime.cli.destination import SectionForm
+from thinktime.cli.progress import counted
 from thinktime.errors import InputError
 
 if TYPE_CHECKING:
     from thinktime.documents.document import Section
     from thinktime.sources.simulated import Simulated
-
-__all__ = ["command"]
-
-Form = Literal["text", "json", "csv"]
 
 
 def command(
@@ -55,7 +51,7 @@ def command(
         typer.Option("--threads", min=1, help="By default, one per core; the results do not depend on it."),
     ] = None,
     form: Annotated[
-        Form, typer.Option("--format", help="Format of the results; json and csv are unrounded.")
+        SectionForm, typer.Option("--format", help="Format of the results; json and csv are unrounded.")
     ] = "text",
 ) -> None:
     """Simulate a system in independent replications, and print its responses with confidence intervals.
@@ -81,7 +77,7 @@ def command(
     given = parameters.read(config, parameter or [])
     extends = _extends(output, resume, force)
     try:
-        with _progress("simulating", replications) as progress:
+        with counted("simulating", replications) as progress:
             simulated = _simulate(
                 output if extends else None,
                 system,
@@ -97,7 +93,7 @@ def command(
         mode: Literal["create", "resume", "replace"] = (
             "resume" if extends else "replace" if force else "create"
         )
-        with _progress("writing the log", replications) as progress:
+        with counted("writing the log", replications) as progress:
             simulated.record(output, trace=trace, mode=mode, progress=progress)
     sys.stdout.write(render_section(_section(simulated, output), form))
     if output is not None and form == "text":
@@ -140,17 +136,3 @@ def _section(simulated: Simulated, output: Path | None) -> Section:
         laws=simulated.laws,
     )
     return replications.section(run, figures, simulated.descriptions)
-
-
-@contextmanager
-def _progress(what: str, total: int) -> Iterator[Callable[[int], object] | None]:
-    """Show a bar on a terminal, and nothing in a pipe."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda done: bar.update(task, completed=done)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from thinktime.cli import destination
+from thinktime.cli.progress import counted
 
 if TYPE_CHECKING:
     from thinktime.studies.laboratory import Progress
@@ -114,14 +114,5 @@ def _progress() -> Iterator[Progress]:
     """Progress on a terminal, nothing in a pipe."""
     from thinktime.studies.laboratory import silent
 
-    if not sys.stderr.isatty():
-        yield silent
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bar
-
-    columns = (BarColumn(20), TimeElapsedColumn(), TextColumn("{task.description}"))
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=1.0)
-        yield lambda done, doing: bar.update(task, completed=done, description=doing)
+    with counted("", total=1.0) as show:
+        yield silent if show is None else lambda done, doing: show(done, stage=doing)

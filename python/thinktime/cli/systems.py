@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from thinktime.cli.destination import SectionForm
 
 if TYPE_CHECKING:
     from thinktime.documents.document import Section
@@ -17,9 +19,7 @@ def command(
     name: Annotated[
         str | None, typer.Argument(metavar="SYSTEM", help="System whose parameters are listed.")
     ] = None,
-    form: Annotated[
-        Literal["text", "json", "csv"], typer.Option("--format", help="Format of the tables.")
-    ] = "text",
+    form: Annotated[SectionForm, typer.Option("--format", help="Format of the tables.")] = "text",
 ) -> None:
     """List the simulated systems, or the parameters of one: default, unit, allowed values, and source.
 
@@ -39,42 +39,44 @@ def command(
 
 
 def _list(systems: tuple[System, ...]) -> Section:
-    from thinktime.documents.document import Column, Section, Table
+    from thinktime.documents.document import Col, Section, Table
 
-    columns = (Column("system"), Column("description"), Column("parameters"))
-    rows = tuple((system.name, system.summary, str(len(system.parameters))) for system in systems)
+    table = Table.of(
+        systems,
+        Col("system", lambda system: system.name),
+        Col("description", lambda system: system.summary),
+        Col("parameters", lambda system: str(len(system.parameters))),
+        name="systems",
+        caption="Simulated systems",
+    )
     return Section(
         name="systems",
         title="Which systems can be simulated?",
         summary=("`thinktime systems SYSTEM` lists the parameters of a system.",),
-        tables=(Table(name="systems", caption="Simulated systems", columns=columns, rows=rows),),
+        tables=(table,),
     )
 
 
 def _parameters(system: System) -> Section:
-    from thinktime.documents.document import Column, Section, Table
+    from thinktime.documents.document import Col, Section, Table
 
-    names = ("parameter", "default", "unit", "allowed", "description", "source", "reference")
-    columns = tuple(Column(name) for name in names)
-    rows = tuple(
-        (
-            item.name,
-            _default(item.default),
-            item.unit,
-            item.allowed.removeprefix("give "),
-            item.description,
-            item.source.value,
-            item.reference,
-        )
-        for item in system.parameters
+    table = Table.of(
+        system.parameters,
+        Col("parameter", lambda item: item.name),
+        Col("default", lambda item: _default(item.default)),
+        Col("unit", lambda item: item.unit),
+        Col("allowed", lambda item: item.allowed.removeprefix("give ")),
+        Col("description", lambda item: item.description),
+        Col("source", lambda item: item.source.value),
+        Col("reference", lambda item: item.reference),
+        name="parameters",
+        caption=f"Parameters of {system.name}",
     )
     return Section(
         name="parameters",
         title=f"Which parameters does {system.name} have?",
         summary=(system.summary,),
-        tables=(
-            Table(name="parameters", caption=f"Parameters of {system.name}", columns=columns, rows=rows),
-        ),
+        tables=(table,),
     )
 
 

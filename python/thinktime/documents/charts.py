@@ -67,7 +67,7 @@ class Axis:
         return cls(title, format=format, low=0.0, high=math.ceil(wanted / step - 1e-9) * step)
 
     @classmethod
-    def logarithmic(cls, title: str, values: Iterable[object], symbol: str = "", format: str = "") -> Axis:  # noqa: A002
+    def logarithmic(cls, title: str, values: Iterable[object], symbol: str = "") -> Axis:
         """Logarithmic axis over `values`, labelled at decades, and at 2 and 5 where that is not too dense."""
         positive = [number for value in values if (number := _float(value)) > 0 and math.isfinite(number)]
         low, high = min(positive, default=1.0), max(positive, default=1.0)
@@ -78,7 +78,7 @@ class Axis:
         ticks = [tick for tick in fine if below <= tick <= above]
         if len(ticks) > TICKS_MAX:
             ticks = [10.0**decade for decade in decades if below <= 10.0**decade <= above]
-        return cls(title, log=True, symbol=symbol, format=format, low=below, high=above, ticks=tuple(ticks))
+        return cls(title, log=True, symbol=symbol, low=below, high=above, ticks=tuple(ticks))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -372,8 +372,8 @@ def frontier(
     everything = alt.Chart(_data(cloud)).encode(**place, tooltip=_tooltip(shown="interval"))
     layers.append(everything.mark_point(filled=True, size=22, opacity=0.55, color=colour("other")))
     if corners:
-        numbered = [{**row, "at": at} for at, row in enumerate(corners)]
-        steps = alt.Chart(_data(numbered)).encode(**place, order="at:Q")
+        numbered = [{**row, "order": index} for index, row in enumerate(corners)]
+        steps = alt.Chart(_data(numbered)).encode(**place, order="order:Q")
         layers.append(steps.mark_line(strokeWidth=0.8, opacity=0.6, color="var(--ink)"))
     hull = alt.Chart(_data(curve)).encode(**place, order="x:Q")
     layers.append(hull.mark_line(strokeWidth=1.5, color="var(--ink)", strokeDash=[5, 3]))
@@ -464,7 +464,7 @@ def grid(rows: Rows, columns: str, lines: str, shade: str) -> Spec:
         x=alt.X("column:N", sort=across, axis=alt.Axis(title=columns, orient="top", labelAngle=0, **options)),
         y=alt.Y("line:N", sort=down, axis=alt.Axis(title=lines, **options)),
     )
-    most = max((float(str(row["value"])) for row in rows), default=1.0) or 1.0
+    most = max((_float(row["value"]) for row in rows), default=1.0) or 1.0
     opacity = alt.Opacity("value:Q", scale=alt.Scale(domain=[0.0, most], range=[0.04, 0.6]), legend=None)
     boxes = base.mark_rect(color=colour(shade), stroke="var(--card)", strokeWidth=2).encode(
         opacity=opacity,
@@ -514,14 +514,14 @@ def histogram(rows: Rows, x: Axis, y: Axis, shade: str, named: str = "interactio
             tooltip=_tooltip(shown=named),
         )
     )
-    known = [
+    measured = [
         {**row, "middle": (_float(row["low"]) + _float(row["high"])) / 2}
         for row in rows
         if row.get("least") is not None and row.get("most") is not None
     ]
-    whiskers = alt.Chart(_data(known)).mark_rule(strokeWidth=1.4, color="var(--ink)", clip=True)
+    whiskers = alt.Chart(_data(measured)).mark_rule(strokeWidth=1.4, color="var(--ink)", clip=True)
     place = {"x": _x(x, "middle"), "y": alt.Y("least:Q", scale=_scale(y)), "y2": "most:Q"}
-    drawn = chart + whiskers.encode(**place) if known else chart
+    drawn = chart + whiskers.encode(**place) if measured else chart
     return _single(drawn, y.title, HEIGHT)
 
 
@@ -673,18 +673,18 @@ def _tooltip(**titles: str | alt.Tooltip) -> list[alt.Tooltip]:
 
 
 def _colours(field: str, series: Sequence[Key]) -> alt.Color:
-    """Colours by meaning. The page writes the legend: a legend of Vega does not break its lines."""
-    import altair as alt
-
-    scale = alt.Scale(domain=[item.name for item in series], range=[colour(item.colour) for item in series])
-    return alt.Color(f"{field}:N", scale=scale, legend=None)
+    """Colours by meaning."""
+    return _by_name(field, {item.name: colour(item.colour) for item in series})
 
 
 def _contrast(field: str, series: Sequence[Key]) -> alt.Color:
     """Ink that is readable on the colour of a series: `--on-<name>`."""
+    return _by_name(field, {item.name: f"var(--on-{item.colour})" for item in series})
+
+
+def _by_name(field: str, colours: Mapping[str, str]) -> alt.Color:
+    """Colours by name. The page writes the legend: a legend of Vega does not break its lines."""
     import altair as alt
 
-    scale = alt.Scale(
-        domain=[item.name for item in series], range=[f"var(--on-{item.colour})" for item in series]
-    )
+    scale = alt.Scale(domain=list(colours), range=list(colours.values()))
     return alt.Color(f"{field}:N", scale=scale, legend=None)

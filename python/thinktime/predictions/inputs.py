@@ -80,14 +80,14 @@ def inputs_of(model: type) -> tuple[Input, ...]:
     """Inputs of a model, derived from the fields of the dataclass `model`."""
     hints = get_type_hints(model, include_extras=True)
     descriptions = _descriptions(model)
-    found = []
+    inputs = []
     for field in fields(model):
         reader = _reader(field.name, hints[field.name])
         required = field.default is MISSING and field.default_factory is MISSING
         default = (
             "" if required or field.default in (None, "", 0.0) else f" Default: {_shown(field.default)}."
         )
-        found.append(
+        inputs.append(
             Input(
                 field=field.name,
                 key=KEYS.get(field.name, field.name.removesuffix("_s")),
@@ -98,7 +98,7 @@ def inputs_of(model: type) -> tuple[Input, ...]:
                 required=required,
             )
         )
-    return tuple(found)
+    return tuple(inputs)
 
 
 def _descriptions(model: type) -> dict[str, str]:
@@ -234,12 +234,12 @@ def seconds(given: object, item: str) -> float | Estimate:
     def time(text: str) -> float:
         return parse_seconds(text, item) if UNIT.search(text) else _plain(text, item)
 
-    return _known(given, item, time, "s")
+    return _with_interval(given, item, time, "s")
 
 
 def number(given: object, item: str) -> float | Estimate:
     """Number of at least 0, or one with its interval: ``4.8+-0.1``."""
-    return _known(given, item, lambda text: _plain(text, item), "")
+    return _with_interval(given, item, lambda text: _plain(text, item), "")
 
 
 def share(given: object, item: str) -> float | Estimate:
@@ -249,7 +249,7 @@ def share(given: object, item: str) -> float | Estimate:
         bare = text.removesuffix("%").strip()
         return _plain(bare, item) / (100.0 if bare != text else 1.0)
 
-    return _known(given, item, fraction, "")
+    return _with_interval(given, item, fraction, "")
 
 
 def whole(given: object, item: str) -> int:
@@ -299,7 +299,7 @@ def _plain(text: str, item: str) -> float:
     return value
 
 
-def _known(given: object, item: str, read: Callable[[str], float], unit: str) -> float | Estimate:
+def _with_interval(given: object, item: str, read: Callable[[str], float], unit: str) -> float | Estimate:
     """Value, with its interval if one is given after ± or +-."""
     value, *half = BETWEEN.split(str(given).strip())
     if not half:
