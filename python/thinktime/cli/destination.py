@@ -8,9 +8,10 @@ from typing import Literal
 
 import typer
 
-from thinktime.documents.render import Form
+from thinktime.documents import render
 from thinktime.errors import InputError, WorkError
 
+Form = render.Form
 SectionForm = Literal["text", "json", "csv"]
 """Format of a section: only documents become pages."""
 SUFFIXES: dict[str, Form] = {".html": "html", ".htm": "html", ".txt": "text", ".json": "json", ".csv": "csv"}

@@ -14,6 +14,7 @@ from thinktime.analyses.compare.effects import Experiment, adjusted_means, cost_
 from thinktime.analyses.compare.randomisation_sets import Statement, statements
 from thinktime.analyses.compare.result import Comparison, CostChange, Effect, Randomisation
 from thinktime.analyses.compare.treatments import Assigned, by_treatment
+from thinktime.analyses.compare.unit_means import autocorrelation
 from thinktime.analyses.compare.variables import Question, Variables, questions, variables
 from thinktime.analyses.overhead.analysis import BASE, N_LEAST, ROWS_PER_REQUEST
 from thinktime.analyses.overhead.design import Design, Target, build
@@ -30,11 +31,13 @@ if TYPE_CHECKING:
     from thinktime.log import Log
 
 UNITS_LEAST = 2
+"""Units of each treatment: with one, the treatment cannot be separated from that unit."""
 SHORT_UNIT = 0.5
 """A unit with less than this share of the median's time is short."""
 TREND_LEAST = 0.5
 """Share of the assignment explained by a line over time, from which a trend can look like an effect."""
 TESTS_MANY = 3
+"""Comparisons from which on a caveat says that there are several tests."""
 
 
 def analyse(
@@ -155,8 +158,6 @@ def _result(
 ) -> Comparison:
     cells = assigned.cells
     asked, refused = questions(chosen, cells)
-    follows = sum(float(cell.follows[0]) for cell in cells)
-    squares = sum(float(cell.squares[0]) for cell in cells)
     result = Comparison(
         factor=factor,
         control=assigned.control,
@@ -175,7 +176,7 @@ def _result(
         ),
         costs=() if isinstance(costs, NotApplicable) else costs,
         costs_unknown=costs.reason if isinstance(costs, NotApplicable) else "",
-        autocorrelation=follows / squares if squares > 0.0 else None,
+        autocorrelation=autocorrelation(cells),
         dropped=assigned.dropped,
         incomplete=assigned.incomplete,
         left_out=(*chosen.left_out, *refused),

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.analyses.compare.design import Clock, Placing, aligned, time_label
+from thinktime.analyses.compare.design import DAY_S, Clock, Placing, aligned, time_label
 from thinktime.analyses.compare.effects import adjusted_means, slopes_of
 from thinktime.analyses.compare.result import BeforeAfter, LogEffect, NotCompared, Side
-from thinktime.analyses.compare.unit_means import Cell, gather
+from thinktime.analyses.compare.unit_means import Cell, autocorrelation, gather
 from thinktime.analyses.compare.variables import Question, Variables, questions, variables
 from thinktime.analyses.overhead import comparison as overhead_comparison
 from thinktime.analyses.overhead.regression import FitOptions
@@ -36,11 +36,12 @@ if TYPE_CHECKING:
 
 _Array = NDArray[np.float64]
 
-DAY_S = 86_400.0
 DAYS_LEAST = 5
 """A log of fewer days is cut into equal stretches."""
 PIECES = 12
+"""Stretches of a short log: enough for the error of a mean, and each as long as possible."""
 PIECES_LEAST = 4
+"""Pieces of a log that are needed to estimate how much they vary."""
 
 
 def compare(
@@ -114,7 +115,7 @@ def compare(
         costs_unknown=costs.reason if isinstance(costs, NotApplicable) else "",
         not_common=missing,
         left_out=refused,
-        autocorrelation=_follows([cell for side in both for cell in side.cells]),
+        autocorrelation=autocorrelation(cell for side in both for cell in side.cells),
         between_pieces=_between(effects[0]),
         caveats=(),
     )
@@ -259,11 +260,6 @@ def _load_range(
     return ends[0], ends[1]
 
 
-def _follows(cells: Sequence[Cell]) -> float | None:
-    squares = sum(float(cell.squares[0]) for cell in cells)
-    return sum(float(cell.follows[0]) for cell in cells) / squares if squares > 0.0 else None
-
-
 def _between(item: LogEffect) -> float | None:
     """Correlation of a piece with the next one, of both logs together."""
     correlations = [
@@ -305,6 +301,7 @@ def _costs(logs: Sequence[Log], chosen: Variables, level: float) -> tuple[Compar
 # Effects
 
 DRIFT_LEAST = 4
+"""Pieces that a line through them needs to have an error with two degrees of freedom."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,8 +58,7 @@ WORDS: Mapping[str, Callable[..., str]] = {
     "not_assigned": lambda: (
         "Nothing was assigned by a plan: everything else that changed between the two logs, users and their "
         "work above all, is included in these differences and cannot be separated from the change. It can "
-        "be separated if a change is switched on and off according to a plan"
-        " (--treatment, --design)."
+        "be separated if a change is switched on and off according to a plan (--treatment, --design)."
     ),
     "different_machines": lambda hosts: (
         f"The logs are of different machines ({', '.join(hosts)}); their difference is included too."
@@ -155,8 +154,7 @@ def _drifts(result: BeforeAfter) -> Table:
         caption="Trends within the logs",
         notes=[
             "Over a log: change from its first piece to its last, along a line through all pieces. Carried "
-            "on: the "
-            "difference that the trend before would give by itself."
+            "on: the difference that the trend before would give by itself."
         ],
         folded=True,
     )

@@ -29,6 +29,7 @@ Clock = Callable[[_Int], _Int]
 
 LENGTH = re.compile(r"(\d+(?:\.\d+)?)\s*(min|m|h|d)")
 SECONDS = {"m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
+DAY_S = 86_400.0
 DAY_US = 86_400_000_000
 WEEK_US = 7 * DAY_US
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -131,10 +132,12 @@ class Plan:
                 raise InputError(f"{self.name}: {factor} of {missing[0]} is not given")
 
 
-def _check_blocks(name: str, blocks: Sequence[str] | None, known: Sequence[str]) -> None:
+def _check_blocks(name: str, blocks: Sequence[str] | None, allowed: Sequence[str]) -> None:
     for factor in blocks or ():
-        if factor not in known:
-            raise InputError(f"{name}: there is no blocking factor {factor!r}; there are {', '.join(known)}")
+        if factor not in allowed:
+            raise InputError(
+                f"{name}: there is no blocking factor {factor!r}; there are {', '.join(allowed)}"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +169,7 @@ def slots(plan: Plan) -> Slots:
     for (_, end, first), (start, _, second) in itertools.pairwise(spans):
         if start < end:
             raise InputError(f"{plan.name}: the units {first} and {second} overlap")
-    starts, ends = (np.array([span[at] for span in spans], dtype=np.int64) for at in (0, 1))
+    starts, ends = (np.array([span[end] for span in spans], dtype=np.int64) for end in (0, 1))
     return Slots(labels=tuple(text for _, _, text in spans), start_us=starts, end_us=ends)
 
 
@@ -230,14 +233,14 @@ def aligned(log: Log) -> Clock:
     return clock
 
 
-def by_plan(known: Slots) -> Placing:
+def by_plan(units: Slots) -> Placing:
     """Placing of each observation by the middle of its interval."""
 
     def place(piece: Observations) -> tuple[_Int, _Float]:
         middle = _middle(piece)
-        at = np.searchsorted(known.start_us, middle, side="right") - 1
-        inside = (at >= 0) & (middle < known.end_us[np.maximum(at, 0)])
-        return np.where(inside, at, -1).astype(np.int64), np.zeros(len(piece))
+        unit = np.searchsorted(units.start_us, middle, side="right") - 1
+        inside = (unit >= 0) & (middle < units.end_us[np.maximum(unit, 0)])
+        return np.where(inside, unit, -1).astype(np.int64), np.zeros(len(piece))
 
     return place
 
@@ -258,16 +261,16 @@ def by_column(column: str, length_s: float | None, clock: Clock) -> Placing:
     def place(piece: Observations) -> tuple[_Int, _Float]:
         nonlocal last, number
         values = piece.columns[column]
-        known = ~np.isnan(values)
+        is_measured = ~np.isnan(values)
         if length_s is not None:
-            at = np.floor_divide(clock(_middle(piece)), round(length_s * 1e6))
+            unit = np.floor_divide(clock(_middle(piece)), round(length_s * 1e6))
             # Units before 1970 have negative numbers: -1 must stay free for "none".
-            return np.where(known, at - NUMBERS_FROM, -1).astype(np.int64), values
-        measured = values[known]
+            return np.where(is_measured, unit - NUMBERS_FROM, -1).astype(np.int64), values
+        measured = values[is_measured]
         begun = np.concatenate([[last], measured])
         changes = np.cumsum(begun[1:] != begun[:-1]) if len(measured) else np.zeros(0, dtype=np.int64)
         runs = np.full(len(piece), -1, dtype=np.int64)
-        runs[known] = number + changes
+        runs[is_measured] = number + changes
         if len(measured):
             last, number = float(measured[-1]), int(number + changes[-1])
         return runs, values
@@ -289,7 +292,7 @@ def length_of(unit: str) -> float | None:
         It is none of them.
     """
     if unit in ("day", "run"):
-        return 86_400.0 if unit == "day" else None
+        return DAY_S if unit == "day" else None
     match = LENGTH.fullmatch(unit)
     if match is None or float(match[1]) <= 0.0:
         raise InputError(f"unit {unit!r}: is not day, run or a length such as 30m, 6h or 2d")

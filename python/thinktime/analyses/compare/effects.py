@@ -23,6 +23,7 @@ from thinktime.stats.series import batch_means
 _Array = NDArray[np.float64]
 
 BY_CHANCE_MAX = 2_000
+"""Differences by chance in a result: more are thinned evenly."""
 COLLINEAR_BELOW = 1e-8
 """Smallest part of the largest singular value at which a direction of the covariates is used."""
 

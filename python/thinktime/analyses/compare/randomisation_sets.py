@@ -116,5 +116,5 @@ def _margins(factor: str, labels: Sequence[str], assignments: Assignments, noun:
         return f"{chosen} of the {size} {noun}s of each {factor} {verb} treated"
     if len(pairs) > GROUPS_NAMED:
         return f"as many {noun}s of each {factor} were treated as are in this plan"
-    each = ", ".join(f"{chosen} of {size} of {group}" for group, (chosen, size) in pairs.items())
-    return f"{noun}s were treated as follows: {each}"
+    counts = ", ".join(f"{chosen} of {size} of {group}" for group, (chosen, size) in pairs.items())
+    return f"{noun}s were treated as follows: {counts}"

@@ -58,8 +58,7 @@ def _left_out(dropped: int, incomplete: int, unit: str) -> str:
 WORDS: Mapping[str, Callable[..., str]] = {
     "few_assignments": lambda assignments, smallest_p: (
         f"The design allows only {assignments} assignments: no data could give the randomisation test a p "
-        f"value below"
-        f" {smallest_p:.2g}, so it cannot detect any effect at {ALPHA:g}, however large. "
+        f"value below {smallest_p:.2g}, so it cannot detect any effect at {ALPHA:g}, however large. "
         "Student's test can, if the units are normal and independent."
     ),
     "trend": lambda share: (
@@ -123,11 +122,9 @@ def _method(result: Comparison) -> str:
     return (
         f"Least squares on the means of {result.unit}s{removed} (additive model). Randomisation test: p is "
         "the share of the possible assignments whose statistic is at least as far from zero (Fisher); its "
-        "interval contains all differences that it does not reject."
-        f" At equal load or work: slopes within {result.unit}s "
-        "remove the effects of load or requests; they do not depend on the assignment, so the test stays "
-        "exact."
-        " Power: normal errors with the observed standard deviation."
+        "interval contains all differences that it does not reject. At equal load or work: slopes within "
+        f"{result.unit}s remove the effects of load or requests; they do not depend on the assignment, so "
+        "the test stays exact. Power: normal errors with the observed standard deviation."
     )
 
 
@@ -221,8 +218,7 @@ def _power_of(item: Effect) -> str:
     exact = "no difference at all" if detectable is None else shown.quantity(detectable, item.unit)
     return (
         f"{text}; with probability 0.8, Student's test detects "
-        f"{shown.quantity(power.detectable_by_t, item.unit)}, the "
-        f"randomisation test {exact}."
+        f"{shown.quantity(power.detectable_by_t, item.unit)}, the randomisation test {exact}."
     )
 
 
@@ -269,11 +265,9 @@ def _power(result: Comparison) -> Table:
         caption="Power of the design",
         notes=[
             "Difference by randomisation: all differences that the test does not reject; no interval where "
-            "there are too few assignments."
-            "",
+            "there are too few assignments.",
             "Power: probability of detecting the requested difference at p = 0.05; least: the difference "
-            "detected with probability 80 %; – if there is none."
-            "",
+            "detected with probability 80 %; – if there is none.",
         ],
         folded=True,
     )

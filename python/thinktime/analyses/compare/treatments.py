@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from thinktime.analyses.compare.design import (
+    DAY_S,
     Placing,
     Plan,
     TreatmentColumn,
@@ -27,7 +28,6 @@ from thinktime.stats.estimate import NotApplicable
 if TYPE_CHECKING:
     from thinktime.log import Log
 
-DAY_S = 86_400.0
 PURE_LEAST = 0.9
 """Share of a unit's observations that must have had one treatment; the others are left out."""
 
@@ -74,37 +74,37 @@ def by_treatment(
     column = design.name
     kinds = {item.name: item for item in log.schema("samples")}
     if column not in kinds or kinds[column].type in ("text", "time"):
-        there = [name for name, item in kinds.items() if item.kind == "gauge" and item.type != "text"]
+        gauges = [name for name, item in kinds.items() if item.kind == "gauge" and item.type != "text"]
         raise InputError(
             f"{log.path}: has no numeric column {column!r} that could name a treatment; "
-            f"its gauges are {', '.join(there) or 'none'}"
+            f"its gauges are {', '.join(gauges) or 'none'}"
         )
     return _by_column(log, columns, design)
 
 
 def _by_plan(log: Log, columns: Sequence[Measured], plan: Plan) -> Assigned:
-    known = slots(plan)
-    gathered = gather(log, columns, by_plan(known))
+    planned = slots(plan)
+    gathered = gather(log, columns, by_plan(planned))
     base, treated = _sides(sorted(set(plan.treatments.values())), plan.control, plan.name)
     cells = {unit: cell for (unit, _), cell in gathered.cells.items()}
     units = []
-    for at, name in enumerate(known.labels):
-        if at not in cells:
+    for index, name in enumerate(planned.labels):
+        if index not in cells:
             raise InputError(_not_in_log(log, plan, name, gathered))
-        units.append(_unit(name, int(known.start_us[at]), plan.treatments[name], cells[at]))
-    days = all((end - start) >= DAY_S * 1e6 for start, end in zip(known.start_us, known.end_us, strict=True))
+        units.append(_unit(name, int(planned.start_us[index]), plan.treatments[name], cells[index]))
+    days = bool((planned.end_us - planned.start_us >= DAY_S * 1e6).all())
     return Assigned(
         units=tuple(units),
-        cells=tuple(cells[at] for at in range(len(units))),
+        cells=tuple(cells[index] for index in range(len(units))),
         control=base,
         treated=treated,
         noun="day" if days else "period",
         short=not days,
         blocks=plan.blocks,
-        own={factor: tuple(given[name] for name in known.labels) for factor, given in plan.own.items()},
-        placing=partial(by_plan, known),
+        own={factor: tuple(given[name] for name in planned.labels) for factor, given in plan.own.items()},
+        placing=partial(by_plan, planned),
         needs=(),
-        codes={(at, 0.0): unit.treatment == treated for at, unit in enumerate(units)},
+        codes={(index, 0.0): unit.treatment == treated for index, unit in enumerate(units)},
         dropped=gathered.outside,
         incomplete=gathered.incomplete,
     )
@@ -133,7 +133,9 @@ def _by_column(log: Log, columns: Sequence[Measured], design: TreatmentColumn) -
     names = dict(zip(values, (f"{value:g}" for value in values), strict=True))
     kept: dict[int, tuple[float, Cell]] = {}
     for number in dict.fromkeys(number for number, _ in gathered.cells):
-        cells = {value: cell for (at, value), cell in gathered.cells.items() if at == number}
+        cells = {
+            value: cell for (unit_number, value), cell in gathered.cells.items() if unit_number == number
+        }
         most = max(cells, key=lambda value: cells[value].n)
         total = sum(cell.n for cell in cells.values())
         if cells[most].n < PURE_LEAST * total:

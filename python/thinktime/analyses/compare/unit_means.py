@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -89,6 +89,15 @@ class Cell:
             self.follows, self.squares = self.follows + follows, self.squares + squares
         self.n += len(weights)
         self.length_s += weight
+
+
+def autocorrelation(cells: Iterable[Cell]) -> float | None:
+    """Correlation of the first quantity from one observation to the next, within cells; None if constant."""
+    follows, squares = (
+        sum(float(values[0]) for values in sums)
+        for sums in zip(*((cell.follows, cell.squares) for cell in cells), strict=True)
+    )
+    return follows / squares if squares > 0.0 else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -59,36 +59,36 @@ def variables(
     loads = observations.role_columns(log, "load") if load is None else (load,)
     default = (*TIMES, *(name for name in candidates if name != "user_time"), *loads)
     compared = default if names is None else tuple(names)
-    known = {name: _measured(log, name) for name in dict.fromkeys((*compared, *candidates, *loads))}
+    by_name = {name: _measured(log, name) for name in dict.fromkeys((*compared, *candidates, *loads))}
     explicit = {*(names or ()), *(work or ()), *((load,) if load else ())}
-    if missing := [name for name in known if known[name] is None and name in explicit]:
+    if missing := [name for name in by_name if by_name[name] is None and name in explicit]:
         names = [column.name for column in log.schema("samples") if column.kind in ("counter", "gauge")]
         raise InputError(
             f"{log.path}: {missing[0]!r} is not a quantity of this log; its quantities are "
             f"{', '.join((*TIMES, *names))}"
         )
-    kept, left_out = usable(log, [item for item in known.values() if item is not None])
-    there = {item.name: item for item in kept}
+    kept, left_out = usable(log, [item for item in by_name.values() if item is not None])
+    measured = {item.name: item for item in kept}
     selected = tuple(
-        Variable(name=name, label=there[name].quantity.label, kind=_kind(name, loads))
+        Variable(name=name, label=measured[name].quantity.label, kind=_kind(name, loads))
         for name in dict.fromkeys(compared)
-        if name in there
+        if name in measured
     )
     if not selected:
         return NotApplicable(
             "none of the quantities to compare was measured", "record with `thinktime record`"
         )
-    chosen = _varying(log, [name for name in loads if name in there])
-    columns = [there[name] for name in there]
+    chosen = _varying(log, [name for name in loads if name in measured])
+    columns = list(measured.values())
     if chosen:
-        columns.append(replace(there[chosen], squared=True))
+        columns.append(replace(measured[chosen], squared=True))
     # The autocorrelation that is reported is that of the first column.
     columns.sort(key=lambda item: item.name != selected[0].name)
     return Variables(
         columns=tuple(columns),
         compared=selected,
         load=chosen,
-        work=tuple(name for name in candidates if name in there),
+        work=tuple(name for name in candidates if name in measured),
         left_out=left_out,
     )
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 FEW_REPLICATIONS = 4
+"""Replications of a cell below which a caveat says that they are few."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,7 +184,7 @@ def _result(
     left_in = (
         variance.anova(used, blocks_out=False, order=model.order, squares=model.squares) if blocked else None
     )
-    known, unknown = _contrasts(used, table, model.degree, scale, criteria)
+    contrasts, refused = _contrasts(used, table, model.degree, scale, criteria)
     offer = box_cox(raw, order=model.order, level=criteria.level)
     errors = linear_anova.errors(used, model.order).of(used.y)
     counts = used.counts()[used.counts() > 0]
@@ -205,8 +206,8 @@ def _result(
         if left_in is None
         else (*_sources(left_in, criteria), _source(left_in, left_in.error, criteria)),
         efficiency=variance.relative_efficiency(table) if blocked else None,
-        contrasts=known,
-        contrasts_unknown=unknown,
+        contrasts=contrasts,
+        contrasts_unknown=refused,
         levels=_levels(raw, unit, model.order, criteria.level),
         cells=_cells(raw, unit, criteria.level),
         differences=_differences(used, table, scale, criteria.level),
@@ -264,19 +265,19 @@ def _contrasts(
         error_degrees=table.error.degrees,
     )
     by_block = used.array() if used.blocks is not None and used.balanced else None
-    known, unknown = [], []
+    contrasts, refused = [], []
     for components, contrast in polynomial.polynomial_contrasts(
         cells, degree=degree, unit=unit, level=criteria.level
     ):
         if isinstance(contrast, NotApplicable):
-            unknown.append((" × ".join(item.name for item in components), contrast.reason))
+            refused.append((" × ".join(item.name for item in components), contrast.reason))
             continue
         paired = None
         if by_block is not None:
             weights = polynomial.weights(cells, components)
             by_blocks = np.tensordot(weights, by_block, axes=weights.ndim)
             paired = _student(by_blocks, unit, criteria.level, "contrast in each block")
-        known.append(
+        contrasts.append(
             Contrast(
                 name=contrast.name,
                 coefficients=tuple((item.factor, item.coefficients) for item in components),
@@ -289,7 +290,7 @@ def _contrasts(
                 counts=contrast.f >= criteria.multiple,
             )
         )
-    return tuple(known), tuple(unknown)
+    return tuple(contrasts), tuple(refused)
 
 
 def _levels(used: Responses, unit: str, order: int | None, level: float) -> tuple[LevelMean, ...]:

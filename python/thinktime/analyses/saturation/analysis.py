@@ -27,8 +27,11 @@ if TYPE_CHECKING:
     from thinktime.log.observations import Quantity
 
 DEFAULT = ("user_time", "page_faults", "disk_operations")
+"""Kinds of work of a log that has them, unless the user names others."""
 N_LEAST = 10
+"""Intervals that a frontier needs: of ten, five are maximal by chance in three independent kinds of work."""
 POINTS_MAX = 1000
+"""Points in a result: more are thinned evenly, for nobody reads them and each takes room in a page."""
 HOLLOW = 0.25
 """Share of the area under a curve without support beyond which a caveat says so."""
 

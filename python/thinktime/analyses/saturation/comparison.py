@@ -32,6 +32,7 @@ Verdict = Literal["outside", "inside", "crosses", "no difference"]
 """Position of the second log's frontier relative to the first one's."""
 
 DIRECTIONS = 33
+"""Directions from one axis to the other in which frontiers are compared: steps of less than 3 degrees."""
 AVERAGED = 50
 """Draws of a longer log behind its mean frontier at the shorter one's length."""
 ALIKE = 1.1
@@ -189,7 +190,7 @@ def _compared(
     gaps = np.array([_gap(first, second) for first, second in drawn])
     n = min(blocks.n for blocks in read) // 2
     method = f"frontiers of {n} observations each, block bootstrap"
-    mean, (least, most), band = ratios.mean(axis=0), _extremes(ratios.mean(axis=0)), _band(ratios, level)
+    mean, band = ratios.mean(axis=0), _band(ratios, level)
 
     def estimate(values: _Array, unit: str) -> Estimate:
         low, high = np.quantile(values, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
@@ -223,8 +224,8 @@ def _compared(
         after=names[1],
         verdict=_verdict(mean - band, mean + band, test),
         further=estimate(np.expm1(ratios.mean(axis=1)), ""),
-        least=single(least),
-        most=single(most),
+        least=single(int(np.argmin(mean))),
+        most=single(int(np.argmax(mean))),
         gap=estimate(gaps, dimensions[1].unit),
         test=test,
     )
@@ -240,10 +241,6 @@ def _log_ratio(first: _Array, second: _Array, scale: _Array) -> _Array:
 def _gap(first: _Array, second: _Array) -> float:
     x = np.linspace(0.0, min(float(first[-1, 0]), float(second[-1, 0])), DIRECTIONS)
     return float(np.mean(frontier.height(second, x) - frontier.height(first, x)))
-
-
-def _extremes(mean: _Array) -> tuple[int, int]:
-    return int(np.argmin(mean)), int(np.argmax(mean))
 
 
 def _band(ratios: _Array, level: float) -> _Array:

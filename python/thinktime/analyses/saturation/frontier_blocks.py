@@ -26,6 +26,7 @@ _Indices = NDArray[np.int64]
 BLOCKS_MAX = 1000
 """Largest number of blocks of a log, so that memory does not grow with its length."""
 CLOUD_MAX = 2000
+"""Intervals in the sample of a log, so that memory does not grow with its length."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,11 +21,15 @@ _Indices = NDArray[np.int64]
 _Labels = NDArray[np.int8]
 
 CLOUD_MAX = 1000
+"""Observations drawn behind a frontier."""
 POINTS_MAX = 1000
+"""Points of a frontier in a result."""
 GRID = 25
+"""Values of x at which the band of a curve is given."""
 NEAR = 0.95
 """Share of the way from the origin to the curve beyond which a point shows what limits there."""
 PENALTY_LEAST = 2.0
+"""Disagreeing points that a border must remove at least, so that a single stray point makes none."""
 KNOWN_LEAST = 0.8
 """Share of the resamples that must have a slope, or the same regions, to give it an interval."""
 

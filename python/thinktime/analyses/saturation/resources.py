@@ -76,7 +76,7 @@ class Resources:
     ceilings: _Array
     """Share of each ceiling that was reached, shape (n, ceilings)."""
 
-    def limits(self, at: Thresholds) -> NDArray[np.int8]:
+    def limits(self, thresholds: Thresholds) -> NDArray[np.int8]:
         """Resource exhausted in each interval: an index into `LIMITS`, beyond its end one of the ceilings.
 
         Memory, else the CPU, else the first ceiling that was reached, else a disk. Memory comes first
@@ -84,12 +84,20 @@ class Resources:
         (Bard 1971, Figure 7).
         """
         stalled = np.where(
-            np.isnan(self.memory_stall), self.swapping > SWAPPING_ABOVE, self.memory_stall > at.stall_above
+            np.isnan(self.memory_stall),
+            self.swapping > SWAPPING_ABOVE,
+            self.memory_stall > thresholds.stall_above,
         )
-        reached = [column > at.ceiling_above for column in self.ceilings.T]
+        reached = [column > thresholds.ceiling_above for column in self.ceilings.T]
         measured = ~(np.isnan(self.idle) & np.isnan(self.disk_busy))
         measured |= ~np.isnan(self.ceilings).all(axis=1) if reached else False
-        choices = [stalled, self.idle < at.idle_below, *reached, self.disk_busy > at.disk_above, ~measured]
+        choices = [
+            stalled,
+            self.idle < thresholds.idle_below,
+            *reached,
+            self.disk_busy > thresholds.disk_above,
+            ~measured,
+        ]
         places = [LIMITS.index("memory"), LIMITS.index("cpu")]
         places += [len(LIMITS) + number for number in range(len(reached))]
         places += [LIMITS.index("disk"), LIMITS.index("unknown")]

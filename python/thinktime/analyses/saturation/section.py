@@ -91,14 +91,14 @@ def section(result: Saturation | NotApplicable) -> Section:
 
 
 def _method(result: Saturation) -> str:
-    at = result.thresholds
+    limits = result.thresholds
     text = (
         "An interval is on the frontier when no other did at least as much of everything (Bard 1971). "
-        f"The CPU counts as exhausted below {percent(at.idle_below)} idle, a disk above "
-        f"{percent(at.disk_above)} busy, memory above {percent(at.stall_above)} of the time stalled"
+        f"The CPU counts as exhausted below {percent(limits.idle_below)} idle, a disk above "
+        f"{percent(limits.disk_above)} busy, memory above {percent(limits.stall_above)} of the time stalled"
     )
     if result.ceilings:
-        text += f", a resource with a ceiling above {percent(at.ceiling_above)} of it"
+        text += f", a resource with a ceiling above {percent(limits.ceiling_above)} of it"
     return text + (
         f", in intervals of {shown.quantity(result.interval_s, 's')}. The broken line is the least concave "
         "curve above the points, the fine one the work actually done; slopes are the broken line's. Bands "
