@@ -19,10 +19,8 @@ from thinktime.log.design import Design, nearest
 from thinktime.log.runs import DESIGN_NAME, FILE_NAME, Cell, Level, Runs
 from thinktime.sources import simulated
 
-__all__ = ["Progress", "Simulate", "check", "prepare", "run"]
-
-"""Copy of the design in the folder of its runs."""
 UNFINISHED, REPLACED = ".new", ".old"
+"""Endings of the folder of a cell that is being written, and of the one that it replaces."""
 LOOK_S = 0.1
 """Interval at which Ctrl-C is checked and progress is shown [s]."""
 
@@ -37,7 +35,8 @@ class Replications(Protocol):
         trace: bool,
         mode: Literal["create", "resume"],
         progress: Callable[[int], object],
-    ) -> None: ...
+    ) -> None:
+        """Write the replications into a log."""
 
 
 class Simulate(Protocol):
@@ -77,11 +76,11 @@ def check(design: Design) -> None:
     """
     for levels in design.cells:
         _resolve(design, levels)
-    known = simulated.responses(design.system, design.parameters_of(design.cells[0]))
+    responses = simulated.responses(design.system, design.parameters_of(design.cells[0]))
     for name in (*design.responses, *(key for key in design.transformations if key != "*")):
-        if name not in known:
+        if name not in responses:
             raise InputError(
-                f"{design.name}: {design.system} has no response {name!r}; {nearest(name, list(known))}"
+                f"{design.name}: {design.system} has no response {name!r}; {nearest(name, list(responses))}"
             )
 
 
@@ -139,8 +138,8 @@ def _same_scripts(design: Design, runs: Runs) -> None:
     for cell in runs.cells:
         parameters = design.parameters_of(cell.levels)
         if "script" in parameters and _held(cell):
-            there = Runs.open(cell.path).parameters["script"]
-            if simulated.resolve(design.system, parameters)["script"] != there:
+            recorded = Runs.open(cell.path).parameters["script"]
+            if simulated.resolve(design.system, parameters)["script"] != recorded:
                 raise InputError(
                     f"{runs.path}: cell {named(cell.levels)} was made with another script of the name "
                     f"{parameters['script']}, which its log holds; give the new one another name, or choose "
@@ -157,10 +156,10 @@ def _same(design: Design, runs: Runs) -> None:
         "parameters": (runs.parameters, design.parameters),
         "blocks": (runs.common_random_numbers, design.blocks),
     }
-    for key, (there, wanted) in pairs.items():
-        if there != wanted:
+    for key, (recorded, wanted) in pairs.items():
+        if recorded != wanted:
             raise InputError(
-                f"{runs.path}: was made with {key} = {there}, and {design.name} has {wanted}; "
+                f"{runs.path}: was made with {key} = {recorded}, and {design.name} has {wanted}; "
                 "continue it with its own design, or choose another name with -o"
             )
 
@@ -270,7 +269,7 @@ class _Work:
                 replications=self.design.replications - first,
                 first_replication=first,
                 threads=self.threads,
-                progress=partial(self._seen, cell),
+                progress=partial(self._progressed, cell),
             )
             self._keep(cell, made, first)
         except _StoppedError:
@@ -278,7 +277,7 @@ class _Work:
         except (InputError, WorkError) as error:
             raise type(error)(f"cell {named(cell.levels)}: {error}") from None
 
-    def _seen(self, cell: Cell, done: int) -> None:
+    def _progressed(self, cell: Cell, done: int) -> None:
         """Record the progress of a cell; raises if it is to stop."""
         if self.stopping.is_set():
             raise _StoppedError
@@ -287,7 +286,7 @@ class _Work:
 
     def _keep(self, cell: Cell, made: Replications, first: int) -> None:
         """Write the log next to its place, then move it there, so that a kill leaves no incomplete cell."""
-        draft, old = _beside(cell, UNFINISHED), _beside(cell, REPLACED)
+        draft, old = _sibling(cell, UNFINISHED), _sibling(cell, REPLACED)
         if draft.exists():
             shutil.rmtree(draft)
         draft.parent.mkdir(parents=True, exist_ok=True)
@@ -297,7 +296,7 @@ class _Work:
             draft,
             trace=self.design.trace,
             mode="resume" if first else "create",
-            progress=lambda _: self._seen(cell, self.design.replications - first),
+            progress=lambda _: self._progressed(cell, self.design.replications - first),
         )
         if cell.path.exists():
             cell.path.rename(old)
@@ -322,7 +321,7 @@ def _held(cell: Cell) -> int:
 
 def _recover(cell: Cell) -> None:
     """Clean up after a kill: restore the log that was to be replaced, and remove drafts."""
-    draft, old = _beside(cell, UNFINISHED), _beside(cell, REPLACED)
+    draft, old = _sibling(cell, UNFINISHED), _sibling(cell, REPLACED)
     if old.exists() and not cell.path.exists():
         old.rename(cell.path)
     for left in (draft, old):
@@ -330,7 +329,7 @@ def _recover(cell: Cell) -> None:
             shutil.rmtree(left)
 
 
-def _beside(cell: Cell, ending: str) -> Path:
+def _sibling(cell: Cell, ending: str) -> Path:
     return cell.path.with_name(cell.path.name + ending)
 
 

@@ -134,7 +134,7 @@ def queue(log: Log, intervals: Intervals, ticks: Ticks) -> tuple[Queue, Reading]
     readings = int(np.nansum(ticks.queued))
     sampled = Reading(amounts, ticks.queued, n=readings, by=AT_TICKS)
     shares = tuple(
-        _known(intervals, Reading(part, ticks.queued, n=readings, by=AT_TICKS)) for part in ticks.lengths
+        _ratio(intervals, Reading(part, ticks.queued, n=readings, by=AT_TICKS)) for part in ticks.lengths
     )
     exact = _kept_by_run(log, intervals, "queue_length")
     mean = intervals.compared(sampled, exact, "request")
@@ -149,7 +149,7 @@ def queue(log: Log, intervals: Intervals, ticks: Ticks) -> tuple[Queue, Reading]
     return queue, sampled
 
 
-def _known(intervals: Intervals, reading: Reading) -> Estimate:
+def _ratio(intervals: Intervals, reading: Reading) -> Estimate:
     ratio = intervals.ratio(reading, "")
     assert ratio is not None, "there are ticks"
     return ratio
@@ -158,11 +158,11 @@ def _known(intervals: Intervals, reading: Reading) -> Estimate:
 def device_queue(device: Device, intervals: Intervals) -> tuple[Queue, Reading] | None:
     """Queue of a block device, read at the ends of the intervals and integrated by the kernel."""
     waiting, held = device.get("in_progress"), device.get("queue_s")
-    known = np.isfinite(waiting)
-    if not known.any() and not np.isfinite(held).any():
+    measured = np.isfinite(waiting)
+    if not measured.any() and not np.isfinite(held).any():
         return None
-    ones = np.where(known, 1.0, np.nan)
-    count = int(known.sum())
+    ones = np.where(measured, 1.0, np.nan)
+    count = int(measured.sum())
     sampled = Reading(waiting, ones, n=count, by=AT_ENDS) if count else None
     exact = Reading(held, intervals.length_s) if np.isfinite(held).any() else None
     longest = int(np.nanmax(waiting)) if count else 0
@@ -170,8 +170,8 @@ def device_queue(device: Device, intervals: Intervals) -> tuple[Queue, Reading] 
     parts = []
     for length in range(min(longest, LONGEST) + 1 if count else 0):
         matches = waiting >= length if is_long and length == LONGEST else waiting == length
-        reading = Reading(np.where(known, matches, np.nan), ones, n=count, by=AT_ENDS)
-        parts.append(_known(intervals, reading))
+        reading = Reading(np.where(measured, matches, np.nan), ones, n=count, by=AT_ENDS)
+        parts.append(_ratio(intervals, reading))
     mean = intervals.compared(sampled, exact, "request")
     best = exact or sampled
     assert best is not None, "one of them is known"
@@ -206,11 +206,11 @@ def matrix(intervals: Intervals, ticks: Ticks, devices: Sequence[Device]) -> Sta
     if not ticks.states or not count:
         return None
     numbers = {f"drive{device.number}": device.name for device in devices}
-    there = set(numbers) | {NOBODY} | ({"both"} if len(numbers) > 1 else set())
-    drives = [drive for drive in ticks.drives if drive in there or np.nansum(ticks.of(CPU, [drive])) > 0]
+    possible = set(numbers) | {NOBODY} | ({"both"} if len(numbers) > 1 else set())
+    drives = [drive for drive in ticks.drives if drive in possible or np.nansum(ticks.of(CPU, [drive])) > 0]
 
     def share(cpu: Sequence[str], states: Sequence[str]) -> Estimate:
-        return _known(intervals, Reading(ticks.of(cpu, states), ticks.counted, n=count, by=AT_TICKS))
+        return _ratio(intervals, Reading(ticks.of(cpu, states), ticks.counted, n=count, by=AT_TICKS))
 
     rows = [state for state in CPU if any(state == sampled for sampled, _ in ticks.states)]
     return StateMatrix(
@@ -234,8 +234,10 @@ def cpu(log: Log, intervals: Intervals, ticks: Ticks) -> tuple[Cpu, Reading | No
     times = {state: intervals.total(observations.role_columns(log, role)) for state, role in ROLES.items()}
     if intervals.has("steal_s"):
         times["steal"] = intervals.column("steal_s")
-    known = {state: values for state, values in times.items() if np.isfinite(values).any()}
-    capacity = np.sum(list(known.values()), axis=0) if "idle" in known else np.full(len(intervals), np.nan)
+    measured = {state: values for state, values in times.items() if np.isfinite(values).any()}
+    capacity = (
+        np.sum(list(measured.values()), axis=0) if "idle" in measured else np.full(len(intervals), np.nan)
+    )
     is_sampled = not ticks.states and _is_sampled(log)
     states = []
     for state in (*times, "busy"):
@@ -243,8 +245,8 @@ def cpu(log: Log, intervals: Intervals, ticks: Ticks) -> tuple[Cpu, Reading | No
         if ticks.states and (state == "busy" or state in CPU):
             first = ticks.share(members, ticks.drives)
         else:
-            first = _part(known, members, capacity, IN_TICKS) if is_sampled else None
-        second = None if is_sampled else _part(known, members, capacity, "")
+            first = _part(measured, members, capacity, IN_TICKS) if is_sampled else None
+        second = None if is_sampled else _part(measured, members, capacity, "")
         if state == "busy" and is_sampled and intervals.has("cpu_exact_s"):
             second = Reading(intervals.column("cpu_exact_s"), _processors(log, intervals, capacity))
         share = intervals.compared(first, second)
@@ -258,10 +260,11 @@ def cpu(log: Log, intervals: Intervals, ticks: Ticks) -> tuple[Cpu, Reading | No
     return Cpu(states=tuple(states), waiting=part, is_hint=is_hint, stalled=stalled), waiting
 
 
-def _part(known: Mapping[str, Array], states: Sequence[str], capacity: Array, by: str) -> Reading | None:
-    if not all(state in known for state in states):
+def _part(times: Mapping[str, Array], states: Sequence[str], capacity: Array, by: str) -> Reading | None:
+    """Share of some states in the capacity; None where one was not measured."""
+    if not all(state in times for state in states):
         return None
-    return Reading(np.sum([known[state] for state in states], axis=0), capacity, by=by)
+    return Reading(np.sum([times[state] for state in states], axis=0), capacity, by=by)
 
 
 def _is_sampled(log: Log) -> bool:

@@ -238,8 +238,7 @@ def _own_errors(name: str, result: Experiment) -> Table:
         caption="Each effect against its own differences between blocks",
         notes=(
             "Does not assume equal variances; df are multiplied by Greenhouse and Geisser's ε. If this p "
-            "and that of the previous table disagree, rely on this one."
-            "",
+            "and that of the previous table disagree, rely on this one.",
         ),
     )
 

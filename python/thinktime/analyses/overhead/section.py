@@ -128,8 +128,8 @@ WORDS: Mapping[str, Callable[..., str]] = {
     ),
     "textbook_unstable": lambda subsets: (
         f"Costs differ between {subsets} subsets of the log by more than textbook intervals allow, but not "
-        f"by more than the other intervals allow:"
-        " errors are not independent, and textbook intervals do not hold."
+        "by more than the other intervals allow: errors are not independent, and textbook intervals do not "
+        "hold."
     ),
     "holds_zero": lambda labels: (
         f"The interval of {_names(labels)} includes zero: the cost is not significant."
@@ -238,8 +238,7 @@ def _reliability(result: Overhead) -> Iterator[str]:
         yield (
             f"The intervals that allow for correlated errors are {shown.number(min(ratios), 2)} to "
             f"{shown.number(max(ratios), 2)} times as wide as the textbook's (correlation of successive "
-            f"residuals"
-            f" {shown.number(result.autocorrelation)})."
+            f"residuals {shown.number(result.autocorrelation)})."
         )
     if result.stability is not None:
         test = result.stability.robust
@@ -322,8 +321,7 @@ def _interval_table(result: Overhead) -> Table:
         notes=[
             f"All intervals at {percent(result.costs[0].seconds.level)}. Newey-West, the one to rely on, and "
             "the bootstrap allow for errors that are correlated and of unequal size; the textbook's holds "
-            "for independent errors of equal size."
-            "",
+            "for independent errors of equal size.",
             f"Robust: Huber's M-estimate on {shown.count(result.robust_n, 'observation')}, outliers "
             "included. None negative: the least-squares fit in which no cost is below zero.",
         ],
@@ -395,8 +393,7 @@ def _stability_table(result: Overhead) -> Table:
             "in one subset by the textbook; about 1 if the textbook's assumptions hold.",
             "p: probability of subsets at least as different if each cost is the same throughout. Textbook: "
             "assumes independent errors of equal size, so a small p may mean only that they are not. "
-            "Robust: errors may be correlated and of unequal size;"
-            " for the single costs adjusted for their "
+            "Robust: errors may be correlated and of unequal size; for the single costs adjusted for their "
             "number (Holm).",
         ],
     )
@@ -552,8 +549,8 @@ def _fit_figure(result: Overhead) -> Figure | None:
         ),
         alt=(
             "Each point is an interval; on the dashed line the fit is exact. R² = "
-            f"{shown.number(result.r_squared)}, residual "
-            f"standard deviation {shown.quantity(result.residual_deviation, unit)}."
+            f"{shown.number(result.r_squared)}, residual standard deviation "
+            f"{shown.quantity(result.residual_deviation, unit)}."
         ),
         keys=series.keys if result.outliers else (),
         half=True,

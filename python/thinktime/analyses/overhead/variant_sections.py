@@ -84,11 +84,9 @@ def _omission_table(result: Omission, names: str) -> Table:
         caption=f"Costs with and without {names}",
         notes=[
             "With over without: factor for a cost fitted without it, in a log where it was not measured "
-            "(Bard "
-            "1971, Tables 4 and 5).",
+            "(Bard 1971, Tables 4 and 5).",
             "With each: number of the omitted requests that accompany one of this kind, the others held "
-            "equal; their cost is charged to it."
-            "",
+            "equal; their cost is charged to it.",
         ],
     )
 

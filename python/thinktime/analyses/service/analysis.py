@@ -25,14 +25,19 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 N_LEAST = 5
+"""Interactions below which a class is not shown: its moments would be chance alone."""
 N_TAIL = 200
+"""Interactions below which a caveat says that p99 rests on two values or fewer."""
 TIES = 0.2
+"""Share of repeated values above which the clock of the source counts as coarse."""
 UPPER = (0.01, 0.04, 0.1, 0.2, 0.5)
+"""Fractions of the interactions with most service; 4 % is that of Anderson and Sargent (1974)."""
 CURVE_POINTS = 50
 LIMITS = (0.1, 0.2, 2.0)
 """Service times that Anderson and Sargent (1974) tabulate [s]."""
 BINS_A_DECADE = 5
 DECADES_MAX = 12
+"""Decades of the histogram, so that one value next to zero does not fill a page with empty bins."""
 FOLLOWS = 0.1
 """Correlation of successive service times above which a caveat is given."""
 

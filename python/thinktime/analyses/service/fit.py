@@ -112,7 +112,10 @@ def toml(result: ServiceFit, source: str) -> str:
     source : str
         Where the service times come from, for the comment.
     """
-    lines = [f"# Service times of {_comment(source)}; times in seconds.", *_table("service", result.overall)]
+    lines = [
+        f"# Service times of {shown.plain(source)}; times in seconds.",
+        *_table("service", result.overall),
+    ]
     for item in result.classes:
         key = f"classes.{_quoted(item.name)}"
         lines += ["", f"[{key}]", f"share = {_value(item.share)}", *_table(f"{key}.service", item.fits)]
@@ -142,7 +145,3 @@ def _value(value: Any) -> str:
 def _quoted(name: str) -> str:
     bare = bool(name) and all(letter.isascii() and (letter.isalnum() or letter in "-_") for letter in name)
     return name if bare else json.dumps(name)
-
-
-def _comment(text: str) -> str:
-    return shown.plain(text)

@@ -45,8 +45,7 @@ METHOD_OF_FITS = (
     "Fits: maximum likelihood (hyperexponential by EM, 2 to 5 phases by BIC); p of Kolmogorov and Smirnov's "
     "and of Anderson and Darling's distance by parametric bootstrap, each sample refitted; parameters' "
     "intervals from the same samples. The family with the smallest BIC is chosen if its A² has p of 0.05 or "
-    "more, "
-    "else the sample itself."
+    "more, else the sample itself."
 )
 WORDS: dict[str, Callable[..., str]] = {
     "unfinished": lambda unfinished, interactions: (

@@ -87,15 +87,15 @@ class Sums:
 
 def whole_disks(names: Iterable[str]) -> set[str]:
     """Those of `names` that are not a partition of another one (``sda1``, ``nvme0n1p2``)."""
-    known = set(names)
+    disks = set(names)
 
     def parent(name: str) -> str:
         stem = name.rstrip("0123456789")
-        if stem != name and stem.endswith("p") and stem[:-1] in known:
+        if stem != name and stem.endswith("p") and stem[:-1] in disks:
             return stem[:-1]
         return stem
 
-    return {name for name in known if parent(name) == name or parent(name) not in known}
+    return {name for name in disks if parent(name) == name or parent(name) not in disks}
 
 
 def is_stacked(name: str) -> bool:

@@ -70,8 +70,8 @@ class JsonStream:
 
     def _fail(self, needed: str) -> NoReturn:
         shown = self._text[self._at : self._at + 30]
-        found = repr(shown) if shown else "the end of the file"
-        raise DamagedJsonError(f"line {self.line}: {needed} is needed, found {found}")
+        actual = repr(shown) if shown else "the end of the file"
+        raise DamagedJsonError(f"line {self.line}: {needed} is needed, found {actual}")
 
     def peek(self) -> str:
         """Next character after white space; empty at the end."""
