@@ -28,6 +28,7 @@ STRIP_HEIGHT = 56
 BAR_HEIGHT = 38
 ROW_HEIGHT = 44
 TICKS_MAX = 9
+"""Labels of a logarithmic axis for which there is room; with more, only decades are labelled."""
 LABEL_SHARE = 0.08
 """Smallest part of a whole with room for its share in digits."""
 LABEL_HEIGHT = 13

@@ -87,19 +87,17 @@ def propagated(
         The intervals have different levels of confidence.
     """
     uncertain = [
-        known
-        for known in dict.fromkeys(known for known in inputs if isinstance(known, Estimate))
-        if known.low is not None and known.high is not None
+        item
+        for item in dict.fromkeys(item for item in inputs if isinstance(item, Estimate))
+        if item.low is not None and item.high is not None
     ]
-    levels = sorted({known.level for known in uncertain})
+    levels = sorted({item.level for item in uncertain})
     if len(levels) > 1:
         raise InputError(
             f"the inputs have intervals at levels {' and '.join(map(str, levels))}; give all at one level"
         )
     central = evaluate({})
-    moved = [
-        [evaluate({known: known.low or 0.0}), evaluate({known: known.high or 0.0})] for known in uncertain
-    ]
+    moved = [[evaluate({item: item.low or 0.0}), evaluate({item: item.high or 0.0})] for item in uncertain]
     quantities = []
     for name, (value, unit) in central.items():
         low, high = _reach(value, [[end[name][0] for end in pair] for pair in moved])

@@ -91,25 +91,27 @@ def of_parameters(parameters: Mapping[str, Any]) -> SimulatedMultics:
     return SimulatedMultics(machine=_machine(known, table), parameters=known)
 
 
-def _machine(known: Mapping[str, Any], script: Mapping[str, Any]) -> Paging:
-    if known["eligibility"] != "number":
+def _machine(values: Mapping[str, Any], script: Mapping[str, Any]) -> Paging:
+    if values["eligibility"] != "number":
         raise InputError(
-            f"eligibility is {known['eligibility']}, which this model does not have; give number"
+            f"eligibility is {values['eligibility']}, which this model does not have; give number"
         )
-    named: dict[str, Any] = {own: known[name] * unit for name, (own, unit) in NAMES.items() if name in known}
-    named |= {own: int(named[own]) for own in WHOLE}
-    named |= {name: known[name] for name in SAME if name in known}
+    named: dict[str, Any] = {
+        field: values[name] * unit for name, (field, unit) in NAMES.items() if name in values
+    }
+    named |= {field: int(named[field]) for field in WHOLE}
+    named |= {name: values[name] for name in SAME if name in values}
     lines = [_Line.of(line) for line in script["interaction"]]
     # Users who take the lines at random change commands as often as normal users do.
-    normal = known["normal_users"] / known["users"]
+    normal = values["normal_users"] / values["users"]
     return Paging(
-        think_s=_think_s(lines, known, normal) + _read_s(lines, known["line_time"]),
-        programs=_programs(lines, normal, known),
+        think_s=_think_s(lines, values, normal) + _read_s(lines, values["line_time"]),
+        programs=_programs(lines, normal, values),
         waited=sum(line.waited for line in lines) / len(lines),
-        kept=1.0 - _changes(lines, 1.0 if known["order"] == "random" else normal) * (1.0 - known["kept"]),
-        paths_s=tuple(known[f"{kind}_path"] * MS for kind in KINDS),
+        kept=1.0 - _changes(lines, 1.0 if values["order"] == "random" else normal) * (1.0 - values["kept"]),
+        paths_s=tuple(values[f"{kind}_path"] * MS for kind in KINDS),
         disk_variation=EVENLY,
-        drum_in_order=known["drum_organisation"] == "first_come",
+        drum_in_order=values["drum_organisation"] == "first_come",
         **named,
     )
 
@@ -147,15 +149,17 @@ def _read_s(lines: Sequence[_Line], line_s: float) -> float:
     return float(line_s * sum(line.mean("lines") for line in lines if line.waited) / len(lines))
 
 
-def _programs(lines: Sequence[_Line], normal: float, known: Mapping[str, Any]) -> tuple[Program, ...]:
+def _programs(lines: Sequence[_Line], normal: float, values: Mapping[str, Any]) -> tuple[Program, ...]:
     """Programs of the lines: one for each demand, with other processor times for normal users."""
     useful = {repr(line.demands["cpu"]): distribution(line.demands["cpu"], "cpu") for line in lines}
     alike = Counter(
         (repr(line.demands["cpu"]), line.mean("pages"), line.mean("segments"), line.mean("lines"))
         for line in lines
     )
-    factor, own = float(known["demand"]), float(known["normal_demand"])
-    kinds = [(1.0, factor)] if own == 1.0 else [(1.0 - normal, factor), (normal, factor * own)]
+    factor, normal_factor = float(values["demand"]), float(values["normal_demand"])
+    kinds = [(1.0, factor)]
+    if normal_factor != 1.0:
+        kinds = [(1.0 - normal, factor), (normal, factor * normal_factor)]
     return tuple(
         Program(
             share=part * number / len(lines),

@@ -50,13 +50,13 @@ class Script:
     @property
     def waiting(self) -> tuple[Interaction, ...]:
         """Interactions whose reply the user waits for: those that have a response time."""
-        return tuple(found for found in self.interactions if found.wait_for is not None)
+        return tuple(item for item in self.interactions if item.wait_for is not None)
 
     @property
     def systems(self) -> tuple[str, ...]:
         """Systems for which every interaction states its demands."""
-        asked = [set(found.demands) for found in self.interactions]
-        return tuple(sorted(set.intersection(*asked)))
+        systems = [set(item.demands) for item in self.interactions]
+        return tuple(sorted(set.intersection(*systems)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +82,7 @@ def demands() -> tuple[Demand, ...]:
     """Demands that an interaction can have on each system."""
     from thinktime._native import script_demands
 
-    return tuple(Demand(**found) for found in script_demands())
+    return tuple(Demand(**demand) for demand in script_demands())
 
 
 def read(script: str | os.PathLike[str], system: str | None = None) -> Script:

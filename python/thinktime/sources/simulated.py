@@ -102,10 +102,10 @@ def find(name: str) -> System:
     InputError
         There is no such system.
     """
-    known = {system.name: system for system in systems()}
-    if name not in known:
-        raise InputError(f"there is no simulated system {name!r}; the systems are {', '.join(known)}")
-    return known[name]
+    by_name = {system.name: system for system in systems()}
+    if name not in by_name:
+        raise InputError(f"there is no simulated system {name!r}; the systems are {', '.join(by_name)}")
+    return by_name[name]
 
 
 def resolve(system: str, parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -41,7 +41,7 @@ class Study:
 
     @property
     def name(self) -> str:
-        """As on the command line: ``anderson-sargent-1974``."""
+        """Name of the study on the command line: ``anderson-sargent-1974``."""
         return self.paper.study
 
     @property

@@ -166,11 +166,11 @@ def _power(
     question: Question, control: float, observed: float, deviation: float, experiment: Experiment
 ) -> Power:
     """Power to detect the difference that was asked about, with units that vary as these did."""
-    asked = experiment.difference
-    if isinstance(asked, Mapping):
-        difference = asked.get(question.name, observed)
+    requested = experiment.difference
+    if isinstance(requested, Mapping):
+        difference = requested.get(question.name, observed)
     else:
-        difference = observed if asked is None else asked * abs(control)
+        difference = observed if requested is None else requested * abs(control)
     design = experiment.design
     detectable = t_detectable(deviation, design.length, design.degrees)
     return Power(

@@ -267,9 +267,9 @@ def _periods(
     place = place.reshape(-1)
 
     def ratios(reading: Reading) -> list[float | None]:
-        known = np.isfinite(reading.amounts) & np.isfinite(reading.per)
-        amounts = np.bincount(place[known], reading.amounts[known], minlength=len(unique))
-        per = np.bincount(place[known], reading.per[known], minlength=len(unique))
+        measured = np.isfinite(reading.amounts) & np.isfinite(reading.per)
+        amounts = np.bincount(place[measured], reading.amounts[measured], minlength=len(unique))
+        per = np.bincount(place[measured], reading.per[measured], minlength=len(unique))
         return [a / p if p > 0 else None for a, p in zip(amounts.tolist(), per.tolist(), strict=True)]
 
     def rates(*names: str) -> list[float | None]:

@@ -117,29 +117,29 @@ def _device(described: Sequence[Mapping[str, Any]], number: int, intervals: Inte
 def _limited(name: str, number: int | None, counters: Mapping[str, Array], length_s: Array | None) -> Device:
     """Device whose busy time is left out where it is longer than the interval."""
     size = len(next(iter(counters.values())))
-    known = {
+    measured = {
         item: counters.get(item, np.full(size, np.nan))
         for item in (*TABLE, "requests", "bytes", "seeks", "access_s", "transfer_s")
     }
     over = np.zeros(size, dtype=bool)
     if length_s is not None:
-        over = known["busy_s"] > length_s * (1 + BUSY_SLACK) + BUSY_SLACK_S
-        known["busy_s"] = np.where(over, np.nan, known["busy_s"])
-    if np.isnan(known["requests"]).all():
+        over = measured["busy_s"] > length_s * (1 + BUSY_SLACK) + BUSY_SLACK_S
+        measured["busy_s"] = np.where(over, np.nan, measured["busy_s"])
+    if np.isnan(measured["requests"]).all():
         # A source may count operations without distinguishing reads and writes.
-        both = known["reads"] + known["writes"]
-        known["requests"] = both if np.isfinite(both).any() else known["operations"]
-    if np.isnan(known["bytes"]).all():
-        known["bytes"] = known["read_bytes"] + known["write_bytes"]
-    return Device(name=name, number=number, counters=known, overfull=int(over.sum()))
+        both = measured["reads"] + measured["writes"]
+        measured["requests"] = both if np.isfinite(both).any() else measured["operations"]
+    if np.isnan(measured["bytes"]).all():
+        measured["bytes"] = measured["read_bytes"] + measured["write_bytes"]
+    return Device(name=name, number=number, counters=measured, overfull=int(over.sum()))
 
 
 def _of_table(log: Log, intervals: Intervals) -> tuple[Device, ...]:
     """Devices of table `disks`: an interval without a row is one in which a device did nothing."""
     import polars as pl
 
-    known = {column.name for column in log.schema("disks")}
-    columns = [name for name in TABLE if name in known]
+    present = {column.name for column in log.schema("disks")}
+    columns = [name for name in TABLE if name in present]
     frame = (
         log.disks()
         .select(

@@ -100,12 +100,12 @@ class Intervals:
         of a whole is cut at one.
         """
         level = self.level if level is None else level
-        known = np.isfinite(reading.amounts) & np.isfinite(reading.per)
-        amounts, per = reading.amounts[known], reading.per[known]
+        measured = np.isfinite(reading.amounts) & np.isfinite(reading.per)
+        amounts, per = reading.amounts[measured], reading.per[measured]
         if not len(per) or per.sum() <= 0.0:
             return None
         numbers, place = (
-            np.unique(self.session[known], return_inverse=True) if self.is_replicated else ((), None)
+            np.unique(self.session[measured], return_inverse=True) if self.is_replicated else ((), None)
         )
         if place is not None and len(numbers) > 1:
             sums = np.bincount(place, amounts), np.bincount(place, per)

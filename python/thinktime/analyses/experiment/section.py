@@ -137,11 +137,11 @@ def _widest(result: Experiment) -> list[Difference]:
     significant = {item.name for item in result.sources if item.significant}
     widest: dict[str, Difference] = {}
     for item in result.differences:
-        known = widest.get(item.factor)
+        before = widest.get(item.factor)
         if (
             item.factor in significant
             and item.significant
-            and (known is None or abs(item.estimate.value) > abs(known.estimate.value))
+            and (before is None or abs(item.estimate.value) > abs(before.estimate.value))
         ):
             widest[item.factor] = item
     return list(widest.values())[:SENTENCES_MAX]

@@ -40,20 +40,32 @@ if TYPE_CHECKING:
 _Array = NDArray[np.float64]
 
 N_LEAST = 20
+"""Intervals that a regression needs, however few its requests."""
 ROWS_PER_REQUEST = 3
+"""Further intervals for each request: with fewer, a line through them fits whatever the costs are."""
 BASE = Quantity(name="base", label="base (time not charged to requests)", unit="s", columns=())
 CHECKED = ("cpu_exact_s", "recorder_cpu_s")
 """Columns that are read in addition to those of the regression."""
 TICKS_OFF = 0.05
+"""Relative difference of tick-sampled from exact CPU time above which a caveat is given."""
 RECORDER_SHARE = 0.01
+"""Share of the recorder's own CPU time in the system time above which a caveat is given."""
 INFLATED = 10.0
+"""Variance inflation factor above which a cost counts as inseparable: its R² on the others is 90 %."""
 CONDITION_MAX = 30.0
+"""Condition index of a strong dependency (Belsley, Kuh and Welsch 1980)."""
 CORRELATED = 0.3
+"""Correlation of successive residuals above which a caveat is given."""
 POOR_FIT = 0.5
+"""R² below which most of the variation of the target is unexplained."""
 ROWS_PER_COST = 10
+"""Intervals for each cost below which a caveat asks for a longer recording."""
 OUTLIERS_MANY = 0.05
+"""Share of outliers above which a caveat is given; 1.2 % of normal residuals lie beyond 2.5 s."""
 DIRECT_FACTOR = 2.0
+"""Factor from the direct measurement beyond which a cost is said to differ from it."""
 CONCENTRATED = 0.75
+"""Share of the variation of a cost in five intervals above which they determine it."""
 DEPENDENT = 0.5
 """Share of the variance of a cost that must come from one direction for it to be called dependent there."""
 

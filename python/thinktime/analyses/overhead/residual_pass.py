@@ -22,6 +22,7 @@ from thinktime.stats.series.batch_means import Autocorrelation, Batches
 Array = NDArray[np.float64]
 
 POINTS_MAX = 1000
+"""Points of the chart of observed against fitted values, thinned evenly."""
 CONCENTRATED_ROWS = 5
 CORRELATION_LAGS = 24
 SAMPLE_ROWS = 1 << 17

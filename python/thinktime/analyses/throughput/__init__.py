@@ -98,7 +98,7 @@ class ThroughputQuestion(Question):
 
 def _check_load(log: Log, by: str | None) -> None:
     """Refuse a load that no source could have recorded."""
-    known = [column.name for column in log.schema("samples") if column.kind in ("counter", "gauge")]
-    if by is not None and by not in (*known, "population"):
+    columns = [column.name for column in log.schema("samples") if column.kind in ("counter", "gauge")]
+    if by is not None and by not in (*columns, "population"):
         roles = ", ".join(["population", *log.columns_with("load")])
         raise InputError(f"--by {by}: {log.path} has no such column; loads are {roles}, or any other column")

@@ -128,7 +128,7 @@ def measures_of(log: Log) -> tuple[Quantity, ...]:
     return times + observations.quantities(log, list(names))
 
 
-def load_of(log: Log, arrivals: Interactions | None, asked: str | None) -> Load | None:
+def load_of(log: Log, arrivals: Interactions | None, requested: str | None) -> Load | None:
     """Measure of the load: the requested one, the users who were played, or a column that varies.
 
     None if no load was measured.
@@ -139,25 +139,25 @@ def load_of(log: Log, arrivals: Interactions | None, asked: str | None) -> Load 
         `asked` is neither ``population`` nor a column of the samples.
     """
     schema = {column.name: column for column in log.schema("samples")}
-    if asked not in (None, "population", *schema):
+    if requested not in (None, "population", *schema):
         offered = ", ".join(["population", *observations.role_columns(log, "load")])
         raise InputError(
-            f"load: {log.path} has no column {asked!r}; loads are {offered}, or any other column"
+            f"load: {log.path} has no column {requested!r}; loads are {offered}, or any other column"
         )
     played = None if arrivals is None else _played(log, arrivals)
-    if played is not None and (asked == "population" or (asked is None and played[1])):
+    if played is not None and (requested == "population" or (requested is None and played[1])):
         return played[0]
-    candidates = [asked] if asked else list(observations.role_columns(log, "load"))
+    candidates = [requested] if requested else list(observations.role_columns(log, "load"))
     extents = observations.extents(log, candidates)
     columns = [
         Load(name=name, unit=schema[name].unit, low=extents[name][0], high=extents[name][1])
         for name in candidates
         if name in extents and name != "population"
     ]
-    varying = [load for load in columns if asked or load.low < load.high]
+    varying = [load for load in columns if requested or load.low < load.high]
     if varying:
         return varying[0]
-    if played is not None and played[0].low < played[0].high and not asked:
+    if played is not None and played[0].low < played[0].high and not requested:
         return played[0]
     return columns[0] if columns else None
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from thinktime.stats.estimate import Caveat
 
 VALUES_MAX = 200
+"""Most values of a range: each is a prediction and a row of a table."""
 
 
 def _values(given: object, item: str) -> list[float]:

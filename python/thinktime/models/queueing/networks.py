@@ -426,6 +426,7 @@ def class_assumptions(stations: Sequence[Station]) -> tuple[Assumption, ...]:
 
 STEPS_MAX = 100_000
 TOLERANCE = 1e-11
+"""Change of a share in one step at which approximate MVA is at its fixed point."""
 CORRECTIONS = 3
 """Number of corrections of the linearizer's differences, as published."""
 

@@ -20,7 +20,9 @@ from thinktime.stats.estimate import Estimate
 
 SOURCE = "Brachman, A Model of the UNIX Time-sharing System under Disk Saturation (UBC, 1983)"
 CLICK_BYTES = 64
+"""Unit of memory of the PDP-11 [byte]."""
 BLOCK_BYTES = 512
+"""Block of Sixth Edition UNIX and sector of its disks [byte]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

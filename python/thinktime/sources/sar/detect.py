@@ -14,6 +14,7 @@ Kind = Literal["binary", "json", "raw"]
 
 HEAD_BYTES = 1 << 16
 LINES_SEARCHED = 50
+"""Lines at the head of a text among which one of `sadf -r` must be."""
 SYSSTAT_MAGIC = (b"\x96\xd5", b"\xd5\x96")
 """0xd596 at the head of every data file of sysstat, in either byte order."""
 WHAT = "a binary file of sar (saDD), the text of `sadf -r`, or the JSON of `sadf -j`"

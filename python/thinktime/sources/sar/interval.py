@@ -9,6 +9,7 @@ from typing import Any
 from thinktime.sources.sar.problems import Problems
 
 SECTOR_BYTES = 512
+"""Unit of block counts of the kernel [byte], whatever the sectors of the disk are."""
 COUNT_MAX = 2**63 - 1
 """Amounts above this in one interval are damage, not counts."""
 

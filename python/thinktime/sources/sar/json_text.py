@@ -23,6 +23,7 @@ from thinktime.sources.sar.json_stream import DamagedJsonError, JsonStream
 from thinktime.sources.sar.problems import Problems
 
 RATE_STEP = 0.01
+"""Step to which `sadf -j` rounds rates and shares."""
 UPTIME_WENT_BACK_MIN = 2**56
 """sadf prints a negative length as 2^64 / 100 less that many seconds."""
 _RECORD = re.compile(r'\{\s*"timestamp"\s*:')
@@ -263,12 +264,12 @@ class _Record:
         return start_s * 1_000_000
 
     def _at(self, place: str) -> object:
-        found: object = self.record
+        value: object = self.record
         for key in place.split("."):
-            if not isinstance(found, dict) or key not in found:
+            if not isinstance(value, dict) or key not in value:
                 return None
-            found = found[key]
-        return found
+            value = value[key]
+        return value
 
     def _number(self, place: str, found: object) -> float | None:
         """Number that is not negative; None if there is none, and counted if it is damaged."""
@@ -288,15 +289,15 @@ class _Record:
 
     def _items(self, place: str, name: str) -> dict[str, tuple[str, dict[str, Any]]]:
         """Elements of a list of objects by their name, with their places."""
-        found = self._at(place)
+        entries = self._at(place)
         items: dict[str, tuple[str, dict[str, Any]]] = {}
-        if found is None:
+        if entries is None:
             return items
-        if not isinstance(found, list):
-            self._damaged(place, "a list", found)
+        if not isinstance(entries, list):
+            self._damaged(place, "a list", entries)
             return items
-        for at, item in enumerate(found):
-            where = f"{place}[{at}]"
+        for index, item in enumerate(entries):
+            where = f"{place}[{index}]"
             if not isinstance(item, dict) or not isinstance(item.get(name), (str, int)):
                 self._damaged(where, f"an object with the key {name}", item)
             elif str(item[name]) not in items and len(str(item[name])) <= 255:

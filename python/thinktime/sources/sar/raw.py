@@ -17,6 +17,7 @@ USER_HZ = 100
 CLOCK_STEP_S = 1.5
 """Wall clock and uptime of a record may differ by the second to which sadc truncates the former."""
 LENGTH_MIN_S = 0.1
+"""Shortest interval: sar counts time in steps of 0.01 s, so that its rates are off by up to 10 %."""
 WITNESSES = (
     ("tasks", "cswch/s"),
     ("paging", "fault/s"),
@@ -155,13 +156,13 @@ class RawText:
 
 def _witnessed(record: Record) -> dict[tuple[str, str, str], tuple[int, int]]:
     """Both readings of the witnesses in the record, by activity, item and field."""
-    found = {}
+    pairs = {}
     for activity, name in WITNESSES:
         for _, readings in record.activities.get(activity, ())[:1]:
             pair = readings.numbers.get(name, ())
             if len(pair) == 2:
-                found[activity, readings.item, name] = (pair[0], pair[1])
-    return found
+                pairs[activity, readings.item, name] = (pair[0], pair[1])
+    return pairs
 
 
 def _has_gap(

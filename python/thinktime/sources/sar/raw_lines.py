@@ -21,6 +21,7 @@ from dataclasses import dataclass
 LINE_BYTES_MAX = 1 << 20
 READING_MAX = 2**64 - 1
 READING_DIGITS_MAX = 20
+"""Digits of the largest 64-bit counter."""
 
 RESTART = "restart"
 COMMENT = "comment"

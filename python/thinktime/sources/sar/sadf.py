@@ -65,10 +65,10 @@ class _Sadf:
     """The program sadf, run in a fixed locale and time zone."""
 
     def __init__(self, folder: Path) -> None:
-        found = shutil.which("sadf")
-        if found is None:
+        program = shutil.which("sadf")
+        if program is None:
             raise InputError(f"a binary file of sar is read through sadf, which is not installed; {REMEDY}")
-        self.program = found
+        self.program = program
         self.folder = folder
         self.environment = {
             **os.environ,

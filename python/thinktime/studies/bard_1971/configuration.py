@@ -13,6 +13,7 @@ from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.study import Chapter
 
 PAGE_BYTES = 4096.0
+"""Page of the simulated system, that of the System/360 Model 67 [byte]."""
 LOGGED = {
     "date": "start",
     "time_of_day": "start",

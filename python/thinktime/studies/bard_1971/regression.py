@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 
 THRESHOLD = 2.5
+"""Multiples of s beyond which a residual is an outlier (Bard 1971, outlier rule)."""
 AS_PRINTED = FitOptions(threshold=THRESHOLD, as_printed=True)
 _SPOOL = "Spool I/O occurs together with printed lines: which of the two takes CP time is the least certain."
 NOTES = {

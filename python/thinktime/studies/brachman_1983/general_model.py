@@ -56,6 +56,7 @@ from thinktime.studies.study import Chapter
 
 LEVEL = 0.95
 BLOCK_CLICKS = 8
+"""Clicks of 64 bytes in a block of 512."""
 ONE_TRACK = 157
 """Clicks of the process that fills one track: 20 blocks."""
 WEIGHTS = {"elapsed_s": 0.05, "controller_utilization_percent": 4.0, "qdisk": 0.8, "nswaps": 0.20}

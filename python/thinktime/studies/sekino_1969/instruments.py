@@ -78,7 +78,7 @@ def reading(laboratory: Laboratory, instrument: str, variant: str = AS_IN_1969) 
 
 
 def off(inside: Reading, outside: Reading) -> tuple[float, float]:
-    """By how much CPU time and page-fault processing inside differ from those outside, per cent."""
+    """Differences of CPU time and of page-fault processing, inside from outside, per cent."""
     pairs = ((inside.cpu_ms, outside.cpu_ms), (inside.page_fault_ms, outside.page_fault_ms))
     cpu, paging = (100.0 * (one.value / other.value - 1.0) for one, other in pairs)
     return cpu, paging

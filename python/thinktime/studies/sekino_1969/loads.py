@@ -49,6 +49,7 @@ NORMAL_THINK = {"kind": "exponential", "mean": 7.5}
 CLOCK_S = 0.5
 """Table 1 is printed to half seconds."""
 WARM_UP_S = 600.0
+"""Time in which users log in and core fills before the script begins [s]."""
 ROOM = 1.15
 """A run is longer than the script by so much, so that nearly all runs have every interaction."""
 ENOUGH = 8
@@ -157,6 +158,7 @@ def column(run: Simulated, response: str) -> Array:
 
 
 USERS_SHOWN = 17
+"""Users of the tables of parameters: the most of Table 1."""
 
 
 def configuration(_: object) -> Chapter:

@@ -31,9 +31,11 @@ ALONE = 1
 LOADS = (ALONE, 4, 10, 17)
 """Users: the one who issues the command, and normal users; one is alone, without housekeeping either."""
 POWER = 0.8
+"""Probability of finding a trend with which a plan counts as enough."""
 PLANS = 16
 """Replications, each of them the plan of 1969 once."""
 PLANS_MOST = 10_000
+"""Repetitions of the plan beyond which their number is not computed."""
 DRAWS = 100
 """Of loads for each plan."""
 CPU, FAULTS = "CPU time", "page faults"
@@ -51,8 +53,8 @@ def command() -> dict[str, float]:
     """Demands of the command on Multics: means over the interactions of the standard script."""
     from thinktime.sources import scripts
 
-    asked = [step.demands[MULTICS] for step in scripts.read(SCRIPT).interactions]
-    return {name: float(np.mean([_mean(selected[name]) for selected in asked])) for name in asked[0]}
+    demands = [step.demands[MULTICS] for step in scripts.read(SCRIPT).interactions]
+    return {name: float(np.mean([_mean(selected[name]) for selected in demands])) for name in demands[0]}
 
 
 def _mean(demand: Any) -> float:
