@@ -39,7 +39,7 @@ pub struct ByPopulation {
     pub queues: Vec<f64>,
 }
 
-/// Solves the network of these demands and think time at one population.
+/// The network of these demands and think time at one population. Demands and think time are in one unit.
 pub fn at_population(demands: &[f64], think: f64, population: u32) -> Solution {
     let mut residence = vec![0.0; demands.len()];
     let throughput = recursion(demands, think, population, &mut |_| {}, &mut residence);
@@ -48,10 +48,11 @@ pub fn at_population(demands: &[f64], think: f64, population: u32) -> Solution {
     Solution { throughput, residence, queues, utilisation }
 }
 
-/// Solves the network at every population from 1 to `population`.
+/// The network at every population from 1 to `population`.
 pub fn all_populations(demands: &[f64], think: f64, population: u32) -> ByPopulation {
     let mut throughput = Vec::with_capacity(population as usize);
     recursion(demands, think, population, &mut |x| throughput.push(x), &mut vec![0.0; demands.len()]);
+    // In a second pass: storing the numbers in the recursion would take its state out of the registers.
     let queues = queues_of(demands, &throughput);
     ByPopulation { throughput, queues }
 }
@@ -70,35 +71,36 @@ pub fn queues_of(demands: &[f64], throughput: &[f64]) -> Vec<f64> {
     queues
 }
 
-/// Shows X(1) to X(population) to `each`, gives the last, and leaves the times at the stations with that
+/// X(population). Shows X(1) to X(population) to `observe`, and leaves the times at the stations with that
 /// population in `residence`. The state of a usual network stays in registers.
 fn recursion(
     demands: &[f64],
     think: f64,
     population: u32,
-    each: &mut impl FnMut(f64),
+    observe: &mut impl FnMut(f64),
     residence: &mut [f64],
 ) -> f64 {
     // Even widths only: `sum` takes terms in pairs.
     match demands.len() {
-        0..=2 => of_width::<2>(demands, think, population, each, residence),
-        3..=4 => of_width::<4>(demands, think, population, each, residence),
-        5..=6 => of_width::<6>(demands, think, population, each, residence),
-        7..=8 => of_width::<8>(demands, think, population, each, residence),
-        _ => of_any_width(demands, think, population, each, residence),
+        0..=2 => of_width::<2>(demands, think, population, observe, residence),
+        3..=4 => of_width::<4>(demands, think, population, observe, residence),
+        5..=6 => of_width::<6>(demands, think, population, observe, residence),
+        7..=8 => of_width::<8>(demands, think, population, observe, residence),
+        _ => of_any_width(demands, think, population, observe, residence),
     }
 }
 
-/// At most K stations: those that are not there have no demand.
+/// [`recursion`] for at most K stations: places without a station have no demand and add zero to every sum.
 fn of_width<const K: usize>(
     demands: &[f64],
     think: f64,
     population: u32,
-    each: &mut impl FnMut(f64),
+    observe: &mut impl FnMut(f64),
     residence: &mut [f64],
 ) -> f64 {
     let mut d = [0.0; K];
     d[..demands.len()].copy_from_slice(demands);
+    // Formed outside the loop: E_k then takes one product after X(n-1), not two.
     let square = d.map(|demand| demand * demand);
     let unloaded = think + demands.iter().sum::<f64>();
     let (mut e, mut x) = ([0.0; K], 0.0);
@@ -110,18 +112,18 @@ fn of_width<const K: usize>(
             e[k] = square[k] + x * (d[k] * e[k]);
         }
         x = f64::from(n) / cycle;
-        each(x);
+        observe(x);
     }
     // The last population is outside the loop: there the times are wanted, and not E.
     let last = f64::from(population) / (unloaded + x * sum(&e));
     for (k, time) in residence.iter_mut().enumerate() {
         *time = d[k] + x * e[k];
     }
-    each(last);
+    observe(last);
     last
 }
 
-/// Two sums side by side, for as many stations as registers hold.
+/// Sum of the terms. Even and odd terms are added side by side, because an addition waits for the one before it.
 fn sum<const K: usize>(terms: &[f64; K]) -> f64 {
     let (mut even, mut odd) = (0.0, 0.0);
     for pair in terms.chunks_exact(2) {
@@ -131,15 +133,17 @@ fn sum<const K: usize>(terms: &[f64; K]) -> f64 {
     even + odd
 }
 
-/// Any number of stations; the sum is made in eight parts, so that it does not wait for itself.
+/// [`recursion`] for any number of stations, with the state in memory; the sum is made in eight parts, so that an
+/// addition does not wait for the one before it.
 fn of_any_width(
     demands: &[f64],
     think: f64,
     population: u32,
-    each: &mut impl FnMut(f64),
+    observe: &mut impl FnMut(f64),
     residence: &mut [f64],
 ) -> f64 {
     const LANES: usize = 8;
+    // Whole lanes only: stations without demand fill the last one, and add zero.
     let padded = demands.len().next_multiple_of(LANES);
     let mut d = demands.to_vec();
     d.resize(padded, 0.0);
@@ -156,13 +160,13 @@ fn of_any_width(
         }
         ahead = parts.iter().sum();
         x = f64::from(n) / cycle;
-        each(x);
+        observe(x);
     }
     let last = f64::from(population) / (unloaded + x * ahead);
     for (k, time) in residence.iter_mut().enumerate() {
         *time = d[k] + x * e[k];
     }
-    each(last);
+    observe(last);
     last
 }
 

@@ -51,28 +51,31 @@ pub fn all_populations(fixed: &[f64], think: f64, stations: &[Station], populati
         // Without demand a station has an infinite throughput: it is left out, and its queue is 0.
         .map(|station| (station.demand > 0.0).then(|| station.throughput(population)))
         .collect();
+    // Think time and fixed rates are one part: their recursion costs a step a population, a join a sum.
     let base = (think > 0.0 || fixed.iter().any(|&demand| demand > 0.0))
         .then(|| fixed_rate::all_populations(fixed, think, population).throughput);
     let mut throughput = base.clone();
     let mut queues = Vec::with_capacity(stations.len());
-    for (at, curve) in curves.iter().enumerate() {
+    for (index, curve) in curves.iter().enumerate() {
         let Some(curve) = curve else {
             queues.push(vec![0.0; population as usize]);
             continue;
         };
         // Each station in turn is the second part, since a join gives mean numbers of that one alone.
-        let others = curves.iter().enumerate().filter(|(other, _)| *other != at);
+        let others = curves.iter().enumerate().filter(|(other, _)| *other != index);
         let rest = others.filter_map(|(_, other)| other.as_ref()).fold(base.clone(), |rest, other| {
             Some(rest.map_or_else(|| other.clone(), |rest| join(&rest, other).throughput))
         });
         let joined = match rest {
             Some(rest) => join(&rest, curve),
+            // The only station with demand: everybody is there.
             None => Joined { throughput: curve.clone(), number: (1..=population).map(f64::from).collect() },
         };
         throughput = Some(joined.throughput);
         queues.push(joined.number);
     }
     let throughput = throughput.unwrap_or_else(|| vec![f64::INFINITY; population as usize]);
+    // The joins gave no numbers at the fixed-rate stations; they follow from the throughputs alone.
     let fixed_queues = fixed_rate::queues_of(fixed, &throughput);
     ByPopulation { throughput, fixed_queues, queues }
 }
@@ -84,18 +87,21 @@ struct Joined {
     number: Vec<f64>,
 }
 
-/// Probabilities are kept relative to one among them: beyond this factor another takes its place.
+/// Factor beyond which the weights change their scale. Its square is still a double, so that a step from one
+/// scale to the next cannot overflow for times that differ by up to this factor.
 const FAR: f64 = 1e150;
 
-/// Joins two parts given by their throughputs with 1, 2, ... customers.
+/// The two parts with these throughputs with 1, 2, ... customers as one; the time grows with the square of the
+/// population.
 fn join(first: &[f64], second: &[f64]) -> Joined {
     let population = first.len();
     // Reciprocals once: the loop below would divide for each pair of populations.
     let seconds: Vec<f64> = second.iter().map(|rate| 1.0 / rate).collect();
     let (mut throughput, mut number) = (Vec::with_capacity(population), Vec::with_capacity(population));
     for n in 1..=population {
+        // p(0) is taken as 1: probabilities are needed only up to the factor that `total` takes out at the end.
         let (mut weight, mut total, mut work, mut count) = (1.0, 1.0, 0.0, 0.0);
-        // How many times FAR the weight lies below what is in the sums; they do not feel it then.
+        // How many times the weight was multiplied by FAR since it is too small for the scale of the sums.
         let mut below = 0u32;
         for j in 1..=n {
             weight *= first[n - j] * seconds[j - 1];
@@ -112,10 +118,13 @@ fn join(first: &[f64], second: &[f64]) -> Joined {
                 weight *= FAR;
                 below += 1;
             }
-            if below == 0 {
-                total += weight;
-                work += weight * second[j - 1];
-                count += weight * j as f64;
+            // One scale below, a weight can again be as large as 1, the least that the total is: a station that
+            // thrashes has a second mode beyond a deep valley. Two scales below, nothing reaches the last digit.
+            if below <= 1 {
+                let counted = if below == 0 { weight } else { weight / FAR };
+                total += counted;
+                work += counted * second[j - 1];
+                count += counted * j as f64;
             }
         }
         throughput.push(work / total);
@@ -173,6 +182,24 @@ mod tests {
             assert!(close(by_population.throughput[399], throughput), "{think}");
             assert!(close(by_population.queues[0][399], number), "{think}");
         }
+    }
+
+    #[test]
+    fn a_second_mode_beyond_a_deep_valley_counts() {
+        // 200 servers up to 200 customers (p falls by 1/200!), then hardly any work: p climbs back to what it was.
+        let rates: Vec<f64> = (1..=1000).map(|j| if j <= 200 { f64::from(j) } else { 0.112_575 }).collect();
+        let station = Station { demand: 1.0, rates };
+        let (throughput, number) = repairman(1000, 1000.0, &station);
+        assert!((400.0..500.0).contains(&number), "{number}");
+        let by_population = all_populations(&[], 1000.0, std::slice::from_ref(&station), 1000);
+        // The reference sums 1000 logarithms, of which each has an error of 1e-16 and more.
+        let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * b;
+        assert!(
+            near(by_population.throughput[999], throughput),
+            "{} {throughput}",
+            by_population.throughput[999]
+        );
+        assert!(near(by_population.queues[0][999], number), "{} {number}", by_population.queues[0][999]);
     }
 
     #[test]

@@ -45,10 +45,12 @@ pub fn populations(population: &[u32]) -> Option<usize> {
     population.iter().try_fold(1usize, |product, &n| product.checked_mul(n as usize + 1))
 }
 
-/// Solves the network of these stations; `think` and `population` have a value a class. Needs memory for
-/// `populations` times the number of stations (and of rates).
+/// The network of these stations; `think` and `population` have a value for each class. It needs memory for
+/// [`populations`] times the number of stations (and of rates), and for the throughputs of every
+/// subset of the stations with rates.
 pub fn at_population(stations: &[Station], think: &[f64], population: &[u32]) -> Solution {
     let lattice = Lattice::new(population);
+    // The most that can ever be at one station: rates beyond it are never used.
     let customers = population.iter().map(|&n| n as usize).sum();
     let parts: Vec<Part> = stations.iter().map(|station| Part::new(station, customers)).collect();
     let with_rates: Vec<usize> = (0..parts.len()).filter(|&k| !parts[k].extra.is_empty()).collect();
@@ -56,6 +58,7 @@ pub fn at_population(stations: &[Station], think: &[f64], population: &[u32]) ->
     // A bit a station with rates: a network without one of them has a smaller number, and is solved by then.
     for present in 0..1usize << with_rates.len() {
         let network = {
+            // All stations of fixed rate and delays, and of those with rates the ones whose bit is set.
             let here: Vec<usize> = (0..parts.len())
                 .filter(|k| with_rates.iter().position(|w| w == k).is_none_or(|bit| present >> bit & 1 == 1))
                 .collect();
@@ -107,20 +110,22 @@ impl Part {
         Part { demands: station.demands.clone(), delay, last, seconds, extra }
     }
 
-    /// Time here of a customer of class r who finds `seen` customers on average, and j with `chances[j]`.
-    fn residence(&self, r: usize, seen: f64, chances: &[f64]) -> f64 {
+    /// Time here of a customer of class r who finds `present` customers on average, and j with `chances[j]`.
+    fn residence(&self, r: usize, present: f64, chances: &[f64]) -> f64 {
         if self.delay {
             return self.demands[r];
         }
         let slower: f64 = self.extra.iter().zip(chances).map(|(extra, chance)| extra * chance).sum();
         // As if the station always worked at the last rate, and more for the states in which it is slower.
-        self.demands[r] / self.last * (1.0 + seen + slower)
+        self.demands[r] / self.last * (1.0 + present + slower)
     }
 }
 
-/// All populations from none to all, in an order in which one customer less comes before.
+/// All populations from none to all, in an order in which one customer less comes before: the recursion then finds
+/// what it needs already computed.
 struct Lattice {
     population: Vec<u32>,
+    /// Distance of a population from that with one customer of the class less.
     strides: Vec<usize>,
     size: usize,
 }
@@ -152,6 +157,7 @@ impl Lattice {
     }
 }
 
+/// One of the 2^L networks, solved.
 struct Network {
     /// At each population, of the first class that it has.
     throughput: Vec<f64>,
@@ -197,6 +203,7 @@ impl<'a> Recursion<'a> {
         let classes = lattice.population.len();
         let chances = parts.iter().map(|part| {
             let mut chances = vec![0.0; lattice.size * part.extra.len()];
+            // p(0|0) = 1: an empty network has nobody here. A station of one rate keeps no probabilities.
             chances.iter_mut().take(1).for_each(|nobody| *nobody = 1.0);
             chances
         });
@@ -212,13 +219,14 @@ impl<'a> Recursion<'a> {
         }
     }
 
-    /// Residence times, throughputs and mean numbers at the population n, which has the classes `present`.
-    fn visit(&mut self, at: usize, n: &[u32], present: &[usize]) {
+    /// Computes residence times, throughputs and mean numbers at the population n, number `place` of the lattice,
+    /// which has the classes `present`.
+    fn visit(&mut self, place: usize, n: &[u32], present: &[usize]) {
         let (stations, classes) = (self.parts.len(), n.len());
         let Solution { throughput, residence } = &mut self.solution;
         for &r in present {
             // The arrival theorem: a customer of class r sees the network with one of its class less.
-            let before = at - self.lattice.strides[r];
+            let before = place - self.lattice.strides[r];
             let mut cycle = self.think[r];
             for (k, part) in self.parts.iter().enumerate() {
                 let chances = &self.chances[k][before * part.extra.len()..];
@@ -228,29 +236,30 @@ impl<'a> Recursion<'a> {
             }
             throughput[r] = f64::from(n[r]) / cycle;
         }
-        for (k, queue) in self.queues[at * stations..][..stations].iter_mut().enumerate() {
+        for (k, queue) in self.queues[place * stations..][..stations].iter_mut().enumerate() {
             // A class that spends no time anywhere has an infinite throughput, and is nowhere.
             let here = present.iter().filter(|&&r| residence[k * classes + r] > 0.0);
             *queue = here.map(|&r| throughput[r] * residence[k * classes + r]).sum();
         }
     }
 
-    /// p(j|n) of station k, after the visit of n; `without` is the throughput of the first class of n in the
+    /// Computes p(j|n) of station k, after the visit of n; `without` is the throughput of the first class of n in the
     /// network without the station, infinite when the class has nowhere else to be.
-    fn set_chances(&mut self, k: usize, at: usize, present: &[usize], without: f64) {
+    fn set_chances(&mut self, k: usize, place: usize, present: &[usize], without: f64) {
         let (part, throughput) = (&self.parts[k], &self.solution.throughput);
         let levels = part.extra.len();
-        let before = |r: usize| (at - self.lattice.strides[r]) * levels;
+        let before = |r: usize| (place - self.lattice.strides[r]) * levels;
         let chances = &mut self.chances[k];
+        // A class with no other place is here for certain: p(0|n) stays the 0 that it began with.
         if without.is_finite() {
             let first = present[0];
-            chances[at * levels] = chances[before(first)] * throughput[first] / without;
+            chances[place * levels] = chances[before(first)] * throughput[first] / without;
         }
         // From the states with one customer less at the populations before: all of them have been visited.
         for j in 1..levels {
             let visiting = present.iter().filter(|&&r| part.demands[r] > 0.0);
             let flow = visiting.map(|&r| part.demands[r] * throughput[r] * chances[before(r) + j - 1]);
-            chances[at * levels + j] = flow.sum::<f64>() * part.seconds[j - 1];
+            chances[place * levels + j] = flow.sum::<f64>() * part.seconds[j - 1];
         }
     }
 }
