@@ -28,6 +28,7 @@ pub enum TerminalsError {
 }
 
 impl TerminalsError {
+    /// The error of an argument: its name, what is wrong with it, and what would be right.
     pub(crate) fn input(
         item: impl Into<String>,
         problem: impl Into<String>,
@@ -36,18 +37,19 @@ impl TerminalsError {
         TerminalsError::Input { item: item.into(), problem: problem.into(), remedy: remedy.into() }
     }
 
+    /// The error of a nursery; `problem` completes "the nursery ...".
     pub(crate) fn nursery(problem: impl Into<String>) -> Self {
         TerminalsError::Nursery { problem: problem.into() }
     }
 }
 
 /// Turns a failed system call into an error that names the action and the remedy.
-pub(crate) trait Doing<T> {
+pub(crate) trait Context<T> {
     /// The result, with `doing` completing "cannot ..." in the message of an error.
     fn doing(self, doing: &'static str, remedy: &'static str) -> Result<T, TerminalsError>;
 }
 
-impl<T, E: Into<io::Error>> Doing<T> for Result<T, E> {
+impl<T, E: Into<io::Error>> Context<T> for Result<T, E> {
     fn doing(self, doing: &'static str, remedy: &'static str) -> Result<T, TerminalsError> {
         self.map_err(|source| TerminalsError::System { doing, source: source.into(), remedy })
     }

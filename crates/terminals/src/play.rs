@@ -12,7 +12,7 @@ use thinktime_quantities::Distribution;
 
 use crate::driver::interaction::{Interaction, schema, user_label, wall_offset_us};
 use crate::driver::{Observer, Outcome, Play, Progress, Verdict, drive};
-use crate::error::{Doing, TerminalsError};
+use crate::error::{Context, TerminalsError};
 use crate::interval::{MedianInterval, median_interval};
 use crate::load::population::{Schedule, Users};
 use crate::load::workload::Workload;
@@ -48,7 +48,10 @@ pub struct PlayOptions {
 }
 
 impl PlayOptions {
-    /// Schedule of the play; an error for the first option that is out of its range.
+    /// Schedule of the play, once all options are in their ranges.
+    ///
+    /// # Errors
+    /// The first option that is not, with the remedy.
     pub fn check(&self) -> Result<Schedule, TerminalsError> {
         self.workload.check()?;
         if self.open_loop && self.think.mean() < 0.001 {
@@ -79,6 +82,7 @@ impl PlayOptions {
         Schedule::new(self.users, self.step_s, self.ramp_s)
     }
 
+    /// Parameters of the users' processes.
     fn program(&self, calibration: &Calibration) -> Program {
         Program {
             seed: self.seed,
@@ -117,7 +121,10 @@ pub struct Prepared {
     pub baseline: Option<Baseline>,
 }
 
-/// Calibrates the compute loop and measures the baseline.
+/// Speed of the compute loop and baseline, measured; takes `baseline_s` and a quarter of a second.
+///
+/// # Errors
+/// An option is out of its range, the play of the baseline fails, or the observer ends it.
 pub fn prepare(
     nursery: &Nursery,
     options: &PlayOptions,
@@ -136,6 +143,7 @@ pub fn prepare(
 /// think time itself doubles the baseline (cold caches, CPUs that must wake up).
 const BASELINE_USERS: u32 = 20;
 
+/// Plays empty interactions and summarises their times.
 fn baseline(
     nursery: &Nursery,
     options: &PlayOptions,
@@ -194,7 +202,10 @@ pub struct Demand {
 ///
 /// Compute loops vary most by far, and their expected demand is known: the estimate is the mean of CPU time
 /// less the drawn demand of the loop, plus the loop's expected CPU time. This control variate needs a tenth of
-/// the interactions that a plain mean needs.
+/// the interactions that a plain mean needs (control variates: Law, Simulation Modeling and Analysis, section 11.4).
+///
+/// # Errors
+/// As [`prepare`]; or fewer than two interactions were completed.
 pub fn rehearse(
     nursery: &Nursery,
     options: &PlayOptions,
@@ -284,6 +295,9 @@ pub struct Played {
 
 /// Plays into the log: rows of `interactions`, one event for each change of the population, and the key
 /// `terminals` of the session.
+///
+/// # Errors
+/// An option is out of its range, the play fails, or the log cannot be written.
 pub fn play(
     nursery: &Nursery,
     options: &PlayOptions,
@@ -369,6 +383,7 @@ fn facts(options: &PlayOptions, prepared: &Prepared, schedule: &Schedule, outcom
 }
 
 /// Appends interactions to the log and summarises them by the number of users.
+// Response times are kept, 8 bytes each: a play has some thousands, and their quantiles are exact.
 struct Register<'a> {
     writer: &'a SharedWriter,
     schema: thinktime_log::TableSchema,
@@ -377,6 +392,7 @@ struct Register<'a> {
     by_users: BTreeMap<u32, Tally>,
 }
 
+/// Interactions with one number of users.
 #[derive(Default)]
 struct Tally {
     responses_s: Vec<f64>,
@@ -386,15 +402,18 @@ struct Tally {
 }
 
 impl Register<'_> {
+    /// A register for the log of `writer`, with its tables declared.
     fn open(writer: &SharedWriter) -> Result<Register<'_>, TerminalsError> {
         let schema = schema();
         let mut locked = writer_of(writer)?;
         let interactions = locked.declare(schema.clone())?;
         let events = locked.declare(vocabulary::events())?;
+        // Other sources write to the log during the play: the lock is held for an append, no longer.
         drop(locked);
         Ok(Register { writer, schema, interactions, events, by_users: BTreeMap::new() })
     }
 
+    /// Writes interactions and changes of the population, and counts the interactions.
     fn append(
         &mut self,
         interactions: Vec<Interaction>,
@@ -421,6 +440,7 @@ impl Register<'_> {
         Ok(())
     }
 
+    /// A summary for each number of users, ascending.
     fn summaries(self) -> Vec<StepSummary> {
         self.by_users
             .into_iter()
@@ -462,6 +482,9 @@ fn population_event((time_us, users): (i64, u32)) -> Row {
 }
 
 /// Costs of single requests on this machine, measured in a process like a user's.
+///
+/// # Errors
+/// The process cannot be started or cannot measure, or the observer ends the measurement.
 pub fn measure_direct(
     nursery: &Nursery,
     array_bytes: u64,

@@ -3,7 +3,11 @@
 //! *Closed* (the default): a user's next input is due one think time after the prompt of the last. *Open*:
 //! inputs are due at intervals whatever the system does; an input whose predecessor is not yet answered
 //! waits and is sent late. Its response time counts from its due time, so that slow responses do not hide
-//! the inputs they delay (\"coordinated omission\").
+//! the inputs they delay ("coordinated omission": Tene, How NOT to Measure Latency, 2013; Schroeder, Wierman and
+//! Harchol-Balter, NSDI 2006, on open and closed loads).
+//!
+//! One thread, because a driver of many would compete for the CPUs with the users that it measures, and because the
+//! order of its observations is then that of one clock.
 
 pub mod interaction;
 pub mod terminal;
@@ -20,7 +24,7 @@ use thinktime_quantities::Distribution;
 
 use self::interaction::{Interaction, wall_offset_us};
 use self::terminal::Listener;
-use crate::error::{Doing, TerminalsError};
+use crate::error::{Context, TerminalsError};
 use crate::load::population::Schedule;
 use crate::load::random::{Draw, Part, Stream};
 use crate::nursery::Nursery;
@@ -31,7 +35,8 @@ use crate::user::compute::{nanoseconds, thread_cpu_ns};
 const TICK_NS: u64 = 200_000_000;
 /// Epoll token of the report socket; the tokens of terminals are the numbers of their seats.
 const REPORTS: u64 = u64::MAX;
-/// Delay above which an input counts as late [ns].
+/// Delay above which an input counts as late [ns]: many times the wake-up of an idle machine, and below the times that
+/// a user notices.
 const LATE_NS: u64 = 1_000_000;
 
 /// Progress of a play.
@@ -122,7 +127,7 @@ struct Seat {
     phase: Phase,
     /// Number of the next interaction.
     next_index: u64,
-    /// Instant at which the next input is due.
+    /// Instant at which the next input is due, CLOCK_MONOTONIC [ns].
     due_ns: u64,
     /// Think time before it [s].
     think_s: f64,
@@ -141,6 +146,7 @@ struct Driver<'a> {
     start_ns: u64,
     seats: Vec<Seat>,
     /// Inputs to be sent: (due, number of the seat).
+    // A user whose process has died stays in it: `send` skips the seat, which costs less than a search here.
     due: BinaryHeap<Reverse<(u64, usize)>>,
     finished: Vec<Interaction>,
     started: u64,
@@ -149,7 +155,11 @@ struct Driver<'a> {
     outcome: Outcome,
 }
 
-/// Plays the schedule to its end, or until the observer ends it.
+/// Plays the schedule to its end, or until the observer ends it; returns the totals.
+///
+/// # Errors
+/// The kernel refuses a terminal or process, a user's process reports that it cannot work, or `sink` fails. Processes
+/// that run then end with their terminals.
 pub fn drive(
     nursery: &Nursery,
     play: &Play<'_>,
@@ -184,8 +194,15 @@ fn raise_descriptor_limit() {
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }
 
+/// Nanoseconds of a time in seconds; the cast saturates.
 fn to_ns(seconds: f64) -> u64 {
     (seconds * 1e9) as u64
+}
+
+/// Instant `think_s` after `from_ns`. Saturating: a draw from a heavy tail may reach beyond all time, and must not come
+/// round to the past.
+fn due_after(from_ns: u64, think_s: f64) -> u64 {
+    from_ns.saturating_add(to_ns(think_s))
 }
 
 impl Driver<'_> {
@@ -194,6 +211,7 @@ impl Driver<'_> {
         let cpu_before_ns = thread_cpu_ns();
         let end_ns = self.start_ns + to_ns(self.play.schedule.end_s);
         let mut tick_ns = self.start_ns;
+        // Used again for every wait; what does not fit stays ready, and the next wait returns it.
         let mut events = Vec::with_capacity(64);
         loop {
             let now_ns = nanoseconds(ClockId::Monotonic);
@@ -211,12 +229,14 @@ impl Driver<'_> {
             self.wait(until_ns, &mut events)?;
             self.read_events(&mut events)?;
         }
+        // Not later than the planned end, though the loop may have noticed it late: rates are over the planned time.
         self.end(nanoseconds(ClockId::Monotonic).min(end_ns))?;
         sink(std::mem::take(&mut self.finished))?;
         self.outcome.driver_cpu_s = (thread_cpu_ns() - cpu_before_ns) as f64 * 1e-9;
         Ok(self.outcome)
     }
 
+    /// Progress for the observer.
     fn progress(&self, now_ns: u64) -> Progress {
         Progress {
             elapsed_s: (now_ns - self.start_ns) as f64 * 1e-9,
@@ -238,6 +258,7 @@ impl Driver<'_> {
         let elapsed_s = (now_ns - self.start_ns) as f64 * 1e-9;
         let steps = &self.play.schedule.steps;
         let begun = steps.partition_point(|step| step.at_s <= elapsed_s);
+        // The largest, not the last: a user who has begun plays to the end.
         steps[..begun].iter().map(|step| step.users as usize).max().unwrap_or(0)
     }
 
@@ -268,6 +289,7 @@ impl Driver<'_> {
             unreported: BTreeMap::new(),
             early: None,
         });
+        // The mean that is shown is that of the present population.
         self.recent = (0.0, 0);
         Ok(self.seats.len() < scheduled)
     }
@@ -299,7 +321,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Reads everything that has arrived.
+    /// Reads everything that has arrived, on terminals and the report socket.
     fn read_events(&mut self, events: &mut Vec<epoll::Event>) -> Result<(), TerminalsError> {
         for event in events.drain(..) {
             match event.data.u64() {
@@ -318,6 +340,8 @@ impl Driver<'_> {
             let Some(terminal) = &seat.terminal else { return Ok(()) };
             match rustix::io::read(terminal, &mut chunk) {
                 Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => return Ok(()),
+                // EIO: no process has the other end open any more (the read of a pseudo-terminal has no end of file
+                // on Linux).
                 Ok(0) | Err(_) => return self.lose(seat_index),
                 Ok(length) => {
                     let now_ns = nanoseconds(ClockId::Monotonic);
@@ -387,6 +411,7 @@ impl Driver<'_> {
         let line = format!("{} {}\n", interaction.class, interaction.index);
         seat.listener.expect_echo(line.len());
         let sent_ns = nanoseconds(ClockId::Monotonic);
+        // Before the write: the process may answer before the write returns.
         interaction.sent_ns = Some(sent_ns);
         self.started += 1;
         self.outcome.late += u64::from(sent_ns > interaction.arrival_ns + LATE_NS);
@@ -398,6 +423,7 @@ impl Driver<'_> {
         }
     }
 
+    /// Reads all reports that have arrived: the socket is shared by all users' processes.
     fn read_reports(&mut self) -> Result<(), TerminalsError> {
         while let Some(report) = self.nursery.report()? {
             match report {
@@ -474,7 +500,7 @@ impl Seat {
     fn think(&mut self, play: &Play<'_>, from_ns: u64) {
         let stream = &mut Stream::at(play.program.seed, self.user, Part::Think, self.next_index);
         self.think_s = play.think.draw(stream);
-        self.due_ns = from_ns + to_ns(self.think_s);
+        self.due_ns = due_after(from_ns, self.think_s);
         self.phase = Phase::Thinking;
     }
 
@@ -496,5 +522,18 @@ impl Seat {
             service: None,
             wall_offset_us: wall_offset_us(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::due_after;
+
+    #[test]
+    fn a_think_time_beyond_all_time_is_never_over() {
+        assert_eq!(due_after(5, 1.5), 1_500_000_005);
+        // 1e11 s are 3000 years; 2^64 ns are 584.
+        assert_eq!(due_after(5, 1e11), u64::MAX);
+        assert_eq!(due_after(u64::MAX, 0.0), u64::MAX);
     }
 }

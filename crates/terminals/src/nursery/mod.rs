@@ -32,7 +32,7 @@ use rustix::process::{
 
 use self::message::{Answer, MESSAGE_BYTES_MAX, Program, Report, Request};
 use self::process::{exit_now, retry, to_standard_streams};
-use crate::error::{Doing, TerminalsError};
+use crate::error::{Context, TerminalsError};
 use crate::user::direct;
 use crate::user::prototype;
 
@@ -42,7 +42,7 @@ const DESCRIPTOR_REMEDY: &str = "raise the limit of open files (ulimit -n), or p
 /// The driver's end of a nursery. Dropping it ends the nursery and every process it has started.
 #[derive(Debug)]
 pub struct Nursery {
-    /// `None` once the nursery is asked to end.
+    /// `None` once the nursery has to end.
     requests: Option<OwnedFd>,
     reports: OwnedFd,
     pid: Pid,
@@ -52,6 +52,9 @@ pub struct Nursery {
 
 impl Nursery {
     /// Executes `command`, which must call [`serve`] at once, as the nursery.
+    ///
+    /// # Errors
+    /// The command cannot be executed, or there are no descriptors or processes left.
     pub fn spawn(mut command: Command) -> Result<Nursery, TerminalsError> {
         let (requests, nursery_end) = packets()?;
         let (reports, report) = packets()?;
@@ -65,6 +68,9 @@ impl Nursery {
     }
 
     /// Forks the nursery from this process: for programs that are small and have one thread.
+    ///
+    /// # Errors
+    /// There are no descriptors or processes left.
     pub fn open() -> Result<Nursery, TerminalsError> {
         let (requests, nursery_end) = packets()?;
         let (reports, report) = packets()?;
@@ -111,6 +117,7 @@ impl Nursery {
 
     /// The next report that has arrived; `None` if there is none now.
     pub(crate) fn report(&self) -> Result<Option<Report>, TerminalsError> {
+        // Longer than any report: the longest carries the text of an error or a few measured costs.
         let mut buffer = [0u8; 16 * 1024];
         match recv(&self.reports, &mut buffer, RecvFlags::DONTWAIT) {
             Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Ok(None),
@@ -138,6 +145,7 @@ impl Nursery {
         }
         retry(|| sendmsg(socket, &[IoSlice::new(&bytes)], &mut ancillary, SendFlags::NOSIGNAL))
             .map_err(|error| TerminalsError::nursery(format!("cannot be written to: {error}")))?;
+        // Waits: the number of the process belongs to this request, and a fork takes well below a millisecond.
         let mut answer = [0u8; 4096];
         let (length, _) = retry(|| recv(socket, &mut answer, RecvFlags::empty()))
             .map_err(|error| TerminalsError::nursery(format!("does not answer: {error}")))?;
@@ -158,8 +166,10 @@ impl Nursery {
         self.end();
     }
 
+    /// Closes the request socket and waits for the nursery; does nothing the second time.
     fn end(&mut self) {
         // In a process that was forked from the owner, the nursery is not a child and must live on.
+        // Taking the socket closes it, which is the nursery's signal to end.
         if self.requests.take().is_some() && getpid() == self.owner {
             let _ = retry(|| waitpid(Some(self.pid), rustix::process::WaitOptions::empty()));
         }
@@ -190,6 +200,7 @@ pub fn serve() -> ! {
     exit_now(0)
 }
 
+/// Serves requests until the driver has ended, and then ends all children.
 fn nursery_main(requests: OwnedFd, report: OwnedFd) {
     let Ok((requests, report)) = isolate(requests, report) else { return };
     let mut children = Vec::new();
@@ -211,6 +222,7 @@ fn nursery_main(requests: OwnedFd, report: OwnedFd) {
         }
     }
     // Children are waited for only here, so that no number in the list can belong to another process.
+    // All are killed before the first is waited for: they end side by side, not one after the other.
     for &child in &children {
         let _ = kill_process(child, Signal::KILL);
     }
@@ -219,7 +231,9 @@ fn nursery_main(requests: OwnedFd, report: OwnedFd) {
     }
 }
 
-/// Detaches the nursery from its parent: own session, default signals, no descriptor but the two sockets.
+/// Detaches the nursery from its parent: default signals, no descriptor but the two sockets, and a session of its own
+/// where it was forked. An executed nursery leads a group of its own already, so that setsid(2) fails; that group is
+/// enough to keep a Ctrl-C away.
 fn isolate(requests: OwnedFd, report: OwnedFd) -> std::io::Result<(OwnedFd, OwnedFd)> {
     let _ = setsid();
     reset_signals();
@@ -230,6 +244,7 @@ fn isolate(requests: OwnedFd, report: OwnedFd) -> std::io::Result<(OwnedFd, Owne
     let null = above_standard(null)?;
     to_standard_streams(&null)?;
     drop(null);
+    // A descriptor of the parent kept open here would keep its files, pipes and terminals open as long as users play.
     close_all_but(&[requests.as_raw_fd(), report.as_raw_fd()]);
     Ok((requests, report))
 }
@@ -256,6 +271,7 @@ fn reset_signals() {
 
 /// Closes every descriptor from 3 on except those in `keep`.
 fn close_all_but(keep: &[RawFd]) {
+    // The gaps between them, in ascending order: three system calls, whatever the limit of open files.
     let mut keep = keep.to_vec();
     keep.sort_unstable();
     let mut from = 3;
@@ -314,6 +330,8 @@ fn spawn(
             // The parent's socket must not be held open here, or the nursery's end would not be seen.
             // SAFETY: the child owns its copy of the descriptor and does not use `requests` again.
             drop(unsafe { OwnedFd::from_raw_fd(requests.as_raw_fd()) });
+            // The signal comes when the thread ends that forked (prctl(2)): the nursery has one. It may have ended
+            // before the request took effect; then the parent is another process already.
             let _ = set_parent_process_death_signal(Some(Signal::KILL));
             if getppid() != Some(nursery) {
                 exit_now(0);
@@ -325,6 +343,7 @@ fn spawn(
     }
 }
 
+/// The work of a forked process; a failure becomes a report, the only way to the driver.
 fn child_main(request: Request, terminal: Option<OwnedFd>, report: &OwnedFd) {
     match request {
         Request::Start { user, program } => {
