@@ -1,8 +1,9 @@
-//! Choosing one of several by weight, in constant time and one random number (Walker 1977; Vose 1991).
+//! Weighted choice in constant time with one random number: the alias method (Walker 1977; tables by Vose 1991).
 
 use crate::random::Stream;
 
-/// A table to choose from.
+/// Values with weights, of which one can be drawn. A draw costs the same for two values and for a million, as an
+/// empirical distribution may have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Alias<T> {
     columns: Box<[Column<T>]>,
@@ -10,10 +11,10 @@ pub struct Alias<T> {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Column<T> {
-    /// Below this part of the column (of 2^64) is `own`, from there on `other`.
+    /// Below this part of the column (of 2^64) is `first`, from there on `alias`.
     threshold: u64,
-    own: T,
-    other: T,
+    first: T,
+    alias: T,
 }
 
 impl<T: Copy> Alias<T> {
@@ -27,12 +28,13 @@ impl<T: Copy> Alias<T> {
         let mut heights: Vec<f64> = weights.iter().map(|weight| weight * n as f64).collect();
         let (mut small, mut large): (Vec<usize>, Vec<usize>) = (0..n).partition(|i| heights[*i] < 1.0);
         let mut columns: Vec<Column<T>> =
-            // Columns that rounding leaves unpaired keep this: they give their own value either way.
-            values.iter().map(|value| Column { threshold: u64::MAX, own: *value, other: *value }).collect();
+            // Columns that rounding leaves unpaired keep this: they give the same value on either side. None of
+            // them has a weight near 0, since the heights of those left always sum to nearly their number.
+            values.iter().map(|value| Column { threshold: u64::MAX, first: *value, alias: *value }).collect();
         while let (Some(low), Some(high)) = (small.pop(), large.last().copied()) {
             // The large column fills the rest of the small one; what it has left may itself be small.
             columns[low].threshold = (heights[low] * 2f64.powi(64)) as u64;
-            columns[low].other = values[high];
+            columns[low].alias = values[high];
             heights[high] -= 1.0 - heights[low];
             if heights[high] < 1.0 {
                 large.pop();
@@ -42,12 +44,12 @@ impl<T: Copy> Alias<T> {
         Alias { columns: columns.into() }
     }
 
-    /// The same table of other values.
+    /// The same table of other values, without building it again.
     pub fn map<U>(&self, of: impl Fn(T) -> U) -> Alias<U> {
         let column = |column: &Column<T>| Column {
             threshold: column.threshold,
-            own: of(column.own),
-            other: of(column.other),
+            first: of(column.first),
+            alias: of(column.alias),
         };
         Alias { columns: self.columns.iter().map(column).collect() }
     }
@@ -55,9 +57,10 @@ impl<T: Copy> Alias<T> {
     /// Draws one of the values. One number serves twice: its high part picks the column, the rest the side.
     #[inline]
     pub fn choose(&self, stream: &mut Stream) -> T {
+        // The parts are independent up to a bias of the number of columns / 2^64.
         let scaled = u128::from(stream.next_u64()) * self.columns.len() as u128;
         let column = &self.columns[(scaled >> 64) as usize];
-        if (scaled as u64) < column.threshold { column.own } else { column.other }
+        if (scaled as u64) < column.threshold { column.first } else { column.alias }
     }
 }
 

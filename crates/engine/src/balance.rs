@@ -4,14 +4,18 @@ use crate::laws::{LawViolation, Laws};
 use crate::time::{Span, Time};
 
 /// A number present over time, from arrivals and departures: the integral of the level is the sum of the departure
-/// times less the sum of the arrival times, so that an event costs two additions.
+/// times less the sum of the arrival times, so that an event costs two additions, and none of them waits for the
+/// level or the time of the last change, as the usual sum of level times duration does.
 #[derive(Clone, Copy, Debug, Default)]
 struct Flow {
+    /// Level when statistics began.
     at_start: u64,
     arrived: u64,
     departed: u64,
-    /// Sums of the times [ns].
+    // In 128 bits: a year into a run, 600 events would overflow 64.
+    /// Sum of the times of the arrivals [ns].
     arrived_at: u128,
+    /// Sum of the times of the departures [ns].
     departed_at: u128,
     since: Time,
 }
@@ -36,6 +40,7 @@ impl Flow {
 
     /// Integral from the start of statistics to `now` [ns].
     fn area(&self, now: Time) -> u128 {
+        // Those still present count as if they left now, and those present at the start as if they came then.
         let gone = self.departed_at + u128::from(self.level()) * u128::from(now.0);
         // Wrapping for the same reason; 128 bits hold the times of 2^64 events.
         gone.wrapping_sub(self.arrived_at + u128::from(self.at_start) * u128::from(self.since.0))
@@ -65,13 +70,13 @@ pub struct Balance {
 }
 
 impl Balance {
-    /// One comes at `now`.
+    /// A customer comes at `now`.
     #[inline]
     pub fn enter(&mut self, now: Time) {
         self.flow.arrive(now);
     }
 
-    /// One leaves who came at `entered`.
+    /// A customer who came at `entered` leaves at `now`.
     #[inline]
     pub fn leave(&mut self, now: Time, entered: Time) {
         self.flow.depart(now);
@@ -111,7 +116,10 @@ impl Balance {
         self.flow.area(now)
     }
 
-    /// Flow balance and Little's law; `entries` are the times at which those present came.
+    /// Checks flow balance and Little's law; `entries` are the times at which those present came.
+    ///
+    /// # Errors
+    /// One of them does not hold: a customer was lost, or its time of arrival is wrong.
     pub fn check(
         &self,
         place: &str,
@@ -190,7 +198,11 @@ impl Busy {
         self.servers.area(now)
     }
 
-    /// Utilisation law; `received` is the service so far of those present, that of slices in progress included.
+    /// Checks the utilisation law; `received` is the service so far of those present, that of slices in progress
+    /// included [ns].
+    ///
+    /// # Errors
+    /// It does not hold: service was lost, or given twice.
     pub fn check(&self, place: &str, now: Time, received: u128, laws: &mut Laws) -> Result<(), LawViolation> {
         let (busy, served) = (self.area(now) + self.earlier, self.demands + received);
         laws.equal("utilisation law", place, busy, served)

@@ -1,9 +1,9 @@
 //! A cache of disk blocks in buffers: the one released least recently gives way, and writes are delayed.
 //!
-//! A buffer is free or taken; either way it may hold a block. Who wants a block looks it up, and where it is absent
-//! claims a buffer for it; what is taken is then read, written or filled, which needs the disk and time, and
-//! released. It is the scheme of the Sixth Edition of UNIX (`getblk`, `brelse`, `bdwrite`, `bflush`), without the
-//! waiting: that is the caller's.
+//! A buffer is free or taken; either way it may hold a block. A process that needs a block looks it up, and where it
+//! is absent claims a buffer for it; the taken buffer is then read, written or filled, which needs the disk and time,
+//! and released. It is the scheme of the Sixth Edition of UNIX (`getblk`, `brelse`, `bdwrite`, `bflush`), without the
+//! waiting, which is the caller's (Lions, A Commentary on the UNIX Operating System, 1977, chapter 17: bio.c).
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::laws::{LawViolation, Laws};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Buffer(pub u32);
 
-/// Whether a block is there.
+/// Result of looking for a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lookup {
     /// It is, and its buffer is now taken.
@@ -24,7 +24,7 @@ pub enum Lookup {
     Absent,
 }
 
-/// What a claim gives.
+/// Result of claiming a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
     /// The free buffer released least recently; it is now taken, and stands for the block, which is not yet in it.
@@ -36,7 +36,7 @@ pub enum Claim {
     NoneFree,
 }
 
-/// What is in a buffer that is released.
+/// Contents of a buffer that is released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contents {
     /// The block as it was when the buffer was taken: a write that was delayed still is.
@@ -49,7 +49,7 @@ pub enum Contents {
     Void,
 }
 
-/// How often it was asked, and with what result.
+/// Counts of the uses of a cache, by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheCounts {
     /// Blocks looked up that were there and free.
@@ -66,14 +66,14 @@ pub struct CacheCounts {
 #[derive(Clone, Debug)]
 pub struct BufferCache {
     buffers: Vec<State>,
-    /// The buffer that holds it or stands for it, by block.
+    /// By block, the buffer that holds it or is taken for it.
     // Ordered maps throughout: a hash map's order would differ from run to run, and with it the results.
     blocks: BTreeMap<u64, Buffer>,
     /// Free buffers, by the order of their release.
     free: BTreeMap<u64, Buffer>,
     /// Number of the last release: a clock that only orders.
     releases: u64,
-    /// How many are taken.
+    /// Number of buffers taken. Kept although it follows from `free`: the check compares the two.
     taken: u32,
     counts: CacheCounts,
 }
@@ -134,6 +134,7 @@ impl BufferCache {
         let old = state.block.replace(block);
         old.and_then(|old| self.blocks.remove(&old));
         self.blocks.insert(block, buffer);
+        // Counted here alone: a claim that meets a delayed write is repeated, and would count twice.
         self.counts.misses += 1;
         Claim::Ready(buffer)
     }
@@ -173,6 +174,8 @@ impl BufferCache {
     /// delayed: write each block, and release its buffer.
     pub fn flush(&mut self) -> Vec<(Buffer, u64)> {
         let (buffers, mut delayed) = (&mut self.buffers, Vec::new());
+        // In the order of their release, as `bflush` walks the free list: the order of the writes is part of the
+        // simulated behaviour.
         self.free.retain(|_, buffer| {
             let state = &mut buffers[buffer.0 as usize];
             let (Some(block), true) = (state.block, state.delayed) else { return true };
@@ -199,7 +202,7 @@ impl BufferCache {
         &mut self.buffers[buffer.0 as usize]
     }
 
-    /// Each buffer is free or taken, and no block is in two.
+    /// Checks that each buffer is free or taken, and that no block is in two.
     ///
     /// # Errors
     /// One of them does not hold: a defect of the cache.
@@ -209,13 +212,13 @@ impl BufferCache {
         let free = self.buffers.iter().filter(|state| state.released.is_some()).count() as u32;
         laws.equal("buffers free and taken", place, self.free() + self.taken, all)?;
         laws.equal("buffers that are free", place, self.free(), free)?;
-        let known = |(number, state): &(usize, &State)| {
+        let is_indexed = |(number, state): &(usize, &State)| {
             state.block.is_some_and(|block| self.blocks.get(&block) == Some(&Buffer(*number as u32)))
         };
         // Both directions: a buffer found by its block, and no entry of a block that lost its buffer.
-        let found = self.buffers.iter().enumerate().filter(known).count();
+        let indexed = self.buffers.iter().enumerate().filter(is_indexed).count();
         let held = self.buffers.iter().filter(|state| state.block.is_some()).count();
-        laws.equal("buffers that are found by their block", place, found, held)?;
+        laws.equal("buffers that are found by their block", place, indexed, held)?;
         laws.equal("blocks in a buffer each", place, self.blocks.len(), held)
     }
 

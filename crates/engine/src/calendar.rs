@@ -1,8 +1,12 @@
-//! The calendar: what is due next. See the crate's documentation for the contract on order.
+//! The calendar of future events. The contract on their order is in the crate's documentation.
+//!
+//! A binary heap needs a search or a tombstone to move an event, and events of busy stations are moved all the time.
+//! In a tournament tree (Knuth, The Art of Computer Programming, vol. 3, 5.4.1) each slot has its own leaf, so that
+//! moving an event is the same short climb as adding one.
 
 use crate::time::{Span, Time};
 
-/// Place of one thing that can be due. Near slots are numbered before the far ones.
+/// Place in the calendar of one thing that can be due. Near slots are numbered before the far ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Slot(pub u32);
 
@@ -10,7 +14,7 @@ pub struct Slot(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Priority {
-    /// What ends: completions, departures. Room is made before room is asked for.
+    /// What ends: completions, departures. Room is made before room is requested.
     Completion = 0,
     /// What begins: arrivals, ends of think time.
     Arrival = 1,
@@ -21,7 +25,8 @@ pub enum Priority {
 // With two bits of priority these fill the low 64 bits of a key exactly.
 const SLOT_BITS: u32 = 24;
 const SEQUENCE_BITS: u32 = 38;
-// Larger than every key, so that an empty leaf loses all matches without being a special case.
+// Larger than every key, so that an empty leaf loses all matches without being a special case. Its time is
+// `Time::NEVER`, so that an empty calendar is at its end as well.
 const NOTHING: u128 = u128::MAX;
 
 /// Slots with at most one due time each, in a tournament tree: the smallest key is at the root, a change
@@ -37,13 +42,15 @@ pub struct Calendar {
     sequence: u64,
     /// Events that needed no setting.
     counted: u64,
+    // Two trees and not one: a station's event climbs a tree of a few stations, whatever the number of users.
     near: Tournament,
     far: Tournament,
     near_slots: u32,
 }
 
 impl Calendar {
-    /// A calendar with `near` slots for what is rescheduled all the time and `far` slots for the many.
+    /// An empty calendar at time 0 with `near` slots, for the few events that are rescheduled all the time, and `far`
+    /// slots, for the many.
     ///
     /// # Panics
     /// With more than 16.7 million slots.
@@ -64,13 +71,13 @@ impl Calendar {
         }
     }
 
-    /// The slot of near thing `index`.
+    /// The slot of near thing `index`, from 0.
     pub fn near(&self, index: u32) -> Slot {
         debug_assert!(index < self.near_slots);
         Slot(index)
     }
 
-    /// The slot of far thing `index`.
+    /// The slot of far thing `index`, from 0.
     pub fn far(&self, index: u32) -> Slot {
         Slot(self.near_slots + index)
     }
@@ -108,6 +115,7 @@ impl Calendar {
     /// In debug builds, when `time` is past.
     #[inline(always)]
     pub fn set(&mut self, slot: Slot, time: Time, priority: Priority) {
+        // A past time would make the present run backwards, and every integral over time with it.
         debug_assert!(time >= self.now, "{time} is before now, {}", self.now);
         self.sequence += 1;
         let low = (u64::from(priority as u8) << (SEQUENCE_BITS + SLOT_BITS))
@@ -122,7 +130,7 @@ impl Calendar {
         self.set(slot, self.now + Span(u64::try_from(wait).unwrap_or(u64::MAX)), priority);
     }
 
-    /// Withdraws what was due in `slot`.
+    /// Withdraws the event in `slot`.
     #[inline]
     pub fn clear(&mut self, slot: Slot) {
         self.put(slot, NOTHING);
@@ -147,7 +155,7 @@ impl Calendar {
         }
     }
 
-    /// Takes what is due next, if that is before `end`, and makes its time the present.
+    /// Takes the next event, if it is before `end`, and makes its time the present; returns its slot.
     #[inline(always)]
     pub fn next(&mut self, end: Time) -> Option<Slot> {
         let key = smaller(self.near.smallest(), self.far.smallest());
@@ -167,15 +175,16 @@ impl Calendar {
         Some(slot)
     }
 
-    /// Before this, nothing but the event that is being handled can happen: what is handling it may go on by
-    /// itself up to here, not including it.
+    /// The time before which nothing but the event that is being handled can happen: its station may go on by
+    /// itself up to there, not including it.
     #[inline]
     pub fn horizon(&self) -> Time {
         let key = smaller(self.near.smallest(), self.far.smallest());
         Time((key >> 64) as u64).min(self.end)
     }
 
-    /// What is being handled has gone on by itself to `time`, before the horizon, through `events` more events.
+    /// Makes `time`, which is before the horizon, the present: a station has gone on by itself to there, through
+    /// `events` more events.
     #[inline]
     pub fn proceed(&mut self, time: Time, events: u64) {
         debug_assert!(self.now <= time && (time == self.now || time < self.horizon()));
@@ -183,23 +192,26 @@ impl Calendar {
         self.counted += events;
     }
 
-    /// What is being handled has gone through `events` more events.
+    /// Counts `events` more events, through which a station has gone by itself.
     #[inline]
     pub fn count(&mut self, events: u64) {
         self.counted += events;
     }
 
-    /// Ends the run at `end`: the present is now then.
+    /// Ends the run: `end` becomes the present.
+    ///
+    /// # Panics
+    /// There were 2^38 settings or more.
     pub fn finish(&mut self, end: Time) {
-        // Overflow would break the order of simultaneous events, so it is looked at once, here: a run of
-        // 2^38 settings takes hours.
+        // Overflow would break the order of simultaneous events, so it is checked, but only once, here: in
+        // `set` it would cost every event, and a run of 2^38 settings takes hours.
         assert!(self.sequence < 1 << SEQUENCE_BITS, "a run has at most {} events", 1u64 << SEQUENCE_BITS);
         // Statistics extend to the end of the run, not to its last event.
         self.now = end;
     }
 
-    /// How many times a slot was set, and what stations went through by themselves: the number of events,
-    /// but for those withdrawn.
+    /// Number of events: settings of slots, and slices that stations went through by themselves. Events that were
+    /// set and withdrawn count too.
     pub fn events(&self) -> u64 {
         self.sequence + self.counted
     }
@@ -224,6 +236,7 @@ impl Tournament {
         if leaves <= self.width {
             return;
         }
+        // Doubled at least: leaves that come one by one then cost constant time each.
         let mut larger = Tournament::new(leaves.next_power_of_two());
         for index in 0..self.width {
             // Keys are moved unchanged: their sequence numbers keep the order of what is due at one time.
@@ -253,10 +266,10 @@ impl Tournament {
             return climb.up_to_the_root();
         }
         // Only where the path is long enough: near the root the fixed number of steps would leave the tree.
-        if climb.at >= 2 << SURE_LEVELS {
+        if climb.node >= 2 << SURE_LEVELS {
             (0..SURE_LEVELS).for_each(|_| climb.replace_larger());
         }
-        while climb.at > 1 && climb.wins_at_parent() {
+        while climb.node > 1 && climb.wins_at_parent() {
             climb.replace_larger();
         }
     }
@@ -268,50 +281,52 @@ impl Tournament {
     }
 }
 
-/// Levels that a smaller key climbs before it is asked whether it wins: most win no further, which can be guessed.
+/// Levels that a smaller key climbs without a test whether it still wins. Whether it wins a match near the leaves is
+/// a coin toss that the processor guesses wrongly; further up nearly all keys lose, which it guesses right.
 const SURE_LEVELS: u32 = 3;
 
-/// A way from a leaf to the root.
+/// A climb from a leaf to the root.
 struct Climb<'a> {
     nodes: &'a mut [u128],
     /// At least 1, and below the number of nodes.
-    at: usize,
+    node: usize,
     winner: u128,
 }
 
 impl Climb<'_> {
     #[inline]
     fn begin(tree: &mut Tournament, index: usize, key: u128) -> Climb<'_> {
-        let at = tree.width + index;
-        tree.nodes[at] = key;
-        Climb { nodes: &mut tree.nodes, at, winner: key }
+        let node = tree.width + index;
+        tree.nodes[node] = key;
+        Climb { nodes: &mut tree.nodes, node, winner: key }
     }
 
-    /// All matches on the way are played again.
+    /// Plays all matches on the way again.
     #[inline(always)]
     fn up_to_the_root(&mut self) {
-        while self.at > 1 {
-            // SAFETY: `at` was checked by the first write and only shrinks. The number of nodes is even, so that
-            // with `at` its sibling `at ^ 1` is below it; the parent is lower still.
+        while self.node > 1 {
+            // Without bounds checks: this is the innermost loop of every simulation.
+            // SAFETY: `node` was checked by the first write and only shrinks. The number of nodes is even, so that
+            // with `node` its sibling `node ^ 1` is below it; the parent is lower still.
             unsafe {
-                self.winner = smaller(self.winner, *self.nodes.get_unchecked(self.at ^ 1));
-                self.at >>= 1;
-                *self.nodes.get_unchecked_mut(self.at) = self.winner;
+                self.winner = smaller(self.winner, *self.nodes.get_unchecked(self.node ^ 1));
+                self.node >>= 1;
+                *self.nodes.get_unchecked_mut(self.node) = self.winner;
             }
         }
     }
 
-    /// Whether the key, which has become smaller, is smaller than who won at the parent.
+    /// Whether the key, which has become smaller, is smaller than the winner at the parent.
     #[inline(always)]
     fn wins_at_parent(&self) -> bool {
-        self.winner < self.nodes[self.at >> 1]
+        self.winner < self.nodes[self.node >> 1]
     }
 
-    /// To the parent, where the key, which has become smaller, replaces who won before if that was larger.
+    /// Goes to the parent, where the key, which has become smaller, replaces the former winner if that was larger.
     #[inline(always)]
     fn replace_larger(&mut self) {
-        self.at >>= 1;
-        self.nodes[self.at] = smaller(self.winner, self.nodes[self.at]);
+        self.node >>= 1;
+        self.nodes[self.node] = smaller(self.winner, self.nodes[self.node]);
     }
 }
 

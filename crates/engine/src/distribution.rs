@@ -1,6 +1,6 @@
 //! Distributions of lengths of time, ready to be drawn from.
 //!
-//! What a distribution is, and its theory, stands in `thinktime_quantities`. Here are the tables and constants that
+//! Definition and theory of distributions are in `thinktime_quantities`. Here are the tables and constants that
 //! drawing needs, in nanoseconds: they are computed once, because a simulated second draws thousands of times.
 
 use std::ops::Deref;
@@ -19,12 +19,13 @@ use crate::time::Span;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(from = "quantities::Distribution")]
 pub struct Distribution {
-    // Two forms on purpose: tables to draw from in nanoseconds, and what was asked for, in seconds, to
-    // report.
+    // Two forms on purpose: tables to draw from in nanoseconds, and the description in seconds, to report.
     sampler: Sampler,
     description: quantities::Distribution,
 }
 
+/// Constants and tables for drawing. Kinds that are drawn all the time are in nanoseconds already; the others are
+/// converted from seconds in each draw.
 #[derive(Clone, Debug, PartialEq)]
 enum Sampler {
     Fixed(Span),
@@ -73,8 +74,8 @@ impl Distribution {
         quantities::Distribution::parse(description).map(Distribution::from)
     }
 
-    /// Draws one. Exponential and hyperexponential times are drawn by the ziggurat, which now and then takes
-    /// more than one random number: equal laws stay in step, different ones need not.
+    /// A time drawn from the distribution. Exponential and hyperexponential times are drawn by the ziggurat, which
+    /// now and then takes more than one random number: equal laws stay in step, different ones need not.
     #[inline(always)]
     pub fn sample(&self, stream: &mut Stream) -> Span {
         match &self.sampler {
@@ -110,6 +111,7 @@ impl Distribution {
             Sampler::BoundedPareto { shape, low, high } => {
                 // The inverse of the c.d.f. (1 - (low/t)^a) / (1 - (low/high)^a).
                 let reach = 1.0 - (low / high).powf(*shape);
+                // Rounding could exceed `high` in the last digit.
                 let drawn = low * (1.0 - stream.uniform() * reach).powf(-1.0 / shape);
                 Span::from_seconds(drawn.min(*high))
             }
@@ -126,7 +128,7 @@ impl Distribution {
         }
     }
 
-    /// The time, where it is always the same.
+    /// The time, where it is always the same: models can then leave out the draw.
     #[inline]
     pub fn fixed(&self) -> Option<Span> {
         match &self.sampler {
@@ -199,6 +201,8 @@ impl Sampler {
     }
 }
 
+/// A sum of stages, or the gamma distribution with the same law (its parameters are positive, so that `ok` loses
+/// nothing).
 fn erlang(shape: u32, mean: f64) -> Sampler {
     let stage_ns = mean * NANOSECONDS / f64::from(shape);
     let gamma = if shape > STAGES_SUMMED { Gamma::new(f64::from(shape), stage_ns).ok() } else { None };

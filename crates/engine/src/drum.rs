@@ -1,4 +1,5 @@
-//! A paging drum: pages of one size, each anywhere on its track, served as they come or as they come round.
+//! A paging drum: pages of one size, each anywhere on its track, served in the order of arrival or of rotation
+//! (Denning, AFIPS SJCC 1967; Coffman, JACM 16, 1969: analysis of sector queueing).
 
 use serde::Deserialize;
 use std::collections::VecDeque;
@@ -9,7 +10,7 @@ use crate::laws::{LawViolation, Laws};
 use crate::random::Stream;
 use crate::time::{Span, Time};
 
-/// Which request is next.
+/// Rule by which the next request is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Organisation {
@@ -20,7 +21,7 @@ pub enum Organisation {
     SectorQueued,
 }
 
-/// What a drum is, and how it is used.
+/// Timing and organisation of a drum.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DrumPlan {
     /// Order of service.
@@ -39,7 +40,7 @@ impl DrumPlan {
         Span::from_nanoseconds(self.revolution.0 as f64 / self.pages)
     }
 
-    /// Pages a second when there are always requests, for the order of arrival: a page begins anywhere in a
+    /// Pages per second when there are always requests; in the order of arrival a page begins anywhere in a
     /// revolution.
     // Sector queueing with a full queue loses no time between pages: one follows the other under the heads.
     pub fn most_per_s(&self) -> f64 {
@@ -57,14 +58,15 @@ struct Request<P> {
     page: P,
     /// Where its record begins [ns of a revolution].
     angle: u64,
-    asked: Time,
+    requested: Time,
 }
 
-/// A drum with its queue. `P` says what a page is to its owner.
+/// A drum with its queue. `P` is the owner's identification of a page.
 pub struct Drum<P> {
     plan: DrumPlan,
     slot: Slot,
     waiting: VecDeque<Request<P>>,
+    /// The request in service, and when its service began.
     serving: Option<(Request<P>, Time)>,
     stream: Stream,
     /// Time in use, that of starts and latency included: the drum can do nothing else then.
@@ -87,23 +89,25 @@ impl<P: Copy> Drum<P> {
         }
     }
 
-    /// A page is to be transferred.
+    /// Requests the transfer of `page`; an idle drum begins it.
     pub fn ask(&mut self, page: P, calendar: &mut Calendar) {
-        // Pages are placed where there was room, which looks random to who asks for them later.
+        // At least 1: a revolution of zero would leave nothing to draw from, and nothing to take a remainder of.
+        // Pages were placed where there was room, which looks random when they are requested later.
         let angle = self.stream.below(self.plan.revolution.0.max(1));
         self.present.enter(calendar.now());
-        self.waiting.push_back(Request { page, angle, asked: calendar.now() });
+        self.waiting.push_back(Request { page, angle, requested: calendar.now() });
         if self.serving.is_none() {
             self.begin(calendar);
         }
     }
 
-    /// Time from `at` until the record at `angle` comes round.
-    fn latency(&self, angle: u64, at: Time) -> u64 {
+    /// Time after `from` at which the record at `angle` comes round.
+    fn latency(&self, angle: u64, from: Time) -> u64 {
         let revolution = self.plan.revolution.0.max(1);
-        (angle + revolution - at.0 % revolution) % revolution
+        (angle + revolution - from.0 % revolution) % revolution
     }
 
+    /// Begins the next request, if one waits.
     fn begin(&mut self, calendar: &mut Calendar) {
         // Latency counts from here, not from now: a record that passes during the start is missed by a turn.
         let ready = calendar.now() + self.plan.start;
@@ -111,7 +115,7 @@ impl<P: Copy> Drum<P> {
             Organisation::Fcfs => 0,
             Organisation::SectorQueued => (0..self.waiting.len())
                 // Of equal angles the first to come: `min_by_key` keeps the first.
-                .min_by_key(|at| self.latency(self.waiting[*at].angle, ready))
+                .min_by_key(|index| self.latency(self.waiting[*index].angle, ready))
                 .unwrap_or(0),
         };
         let Some(request) = self.waiting.remove(next) else { return };
@@ -121,42 +125,42 @@ impl<P: Copy> Drum<P> {
         calendar.set(self.slot, end, Priority::Completion);
     }
 
-    /// The transfer is done.
+    /// Ends the transfer that was due, and begins the next: returns the page transferred.
     pub fn due(&mut self, calendar: &mut Calendar) -> Option<P> {
         let (request, begun) = self.serving.take()?;
         let now = calendar.now();
         self.busy.end(now);
         self.busy.complete(now.since(begun));
-        self.present.leave(now, request.asked);
+        self.present.leave(now, request.requested);
         self.begin(calendar);
         Some(request.page)
     }
 
-    /// The machine stops: nothing of what waits is done.
+    /// Stops the drum: no request is carried out any more.
     pub fn stop(&mut self, calendar: &mut Calendar) {
         let now = calendar.now();
         if let Some((request, begun)) = self.serving.take() {
             self.busy.end(now);
             self.busy.complete(now.since(begun));
-            self.present.leave(now, request.asked);
+            self.present.leave(now, request.requested);
         }
         // They leave the books, or the laws would find them missing at the end of the run.
         for request in self.waiting.drain(..) {
-            self.present.leave(now, request.asked);
+            self.present.leave(now, request.requested);
         }
         calendar.clear(self.slot);
     }
 
-    /// Little's law and the utilisation law hold for the drum.
+    /// Checks Little's law and the utilisation law.
     ///
     /// # Errors
     /// Requests or busy time do not balance.
     pub fn check(&self, now: Time, laws: &mut Laws) -> Result<(), LawViolation> {
-        let there = self.serving.iter().map(|(request, _)| request.asked);
+        let in_service = self.serving.iter().map(|(request, _)| request.requested);
         self.present.check(
             "drum",
             now,
-            there.chain(self.waiting.iter().map(|request| request.asked)),
+            in_service.chain(self.waiting.iter().map(|request| request.requested)),
             laws,
         )?;
         self.busy.check("drum", now, self.received(now), laws)

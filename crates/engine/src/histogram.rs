@@ -1,10 +1,13 @@
 //! A histogram of lengths of time whose cells grow with their place: quantiles in constant memory, as in
 //! HdrHistogram (Tene 2012), recorded in a dozen instructions.
+//!
+//! Range and resolution are constants, so that `record` neither resizes nor fails, as that of the crate `hdrhistogram`
+//! may.
 
 use crate::time::Span;
 
 /// Bits below the resolution: 512 ns.
-// Response times below a microsecond tell nothing about a time-sharing system: cells there would be waste.
+// Response times below a microsecond say nothing about a time-sharing system: cells there would be waste.
 const UNIT_BITS: u32 = 9;
 /// Cells in each doubling of time, 2^7: a cell is at most 1/128 of its place.
 const CELL_BITS: u32 = 7;
@@ -13,7 +16,7 @@ const CELLS: usize = 1 << CELL_BITS;
 const LONGEST: u64 = (1 << 41) - 1;
 const ALL: usize = cell(LONGEST) + 1;
 
-/// The cell of a time of `units`: the first 2^8 are their own cells, then the leading 8 bits tell.
+/// The cell of a time of `units`: each of the first 2^8 has its own, then the leading 8 bits decide.
 #[inline]
 const fn cell(units: u64) -> usize {
     // Setting the low bits makes the shift 0 for all small values without a branch.
@@ -48,20 +51,22 @@ impl Histogram {
         self.counts[cell((observed.0 >> UNIT_BITS).min(LONGEST))] += 1;
     }
 
-    /// The longest time of the cell in which a part `q` of `count` observations is reached.
+    /// The longest time of the cell in which a share `q` of `count` observations is reached: never below the exact
+    /// quantile, and at most a cell above it. `count` is that of the caller, which has it anyway.
     pub fn quantile(&self, q: f64, count: u64) -> Span {
         // At least one, so that the quantile 0 is the smallest observation's cell and not an empty one.
         let wanted = (q * count as f64).ceil().max(1.0) as u64;
         let mut reached = 0;
-        let found = self.counts.iter().position(|cell| {
+        let reached_in = self.counts.iter().position(|cell| {
             reached += cell;
             reached >= wanted
         });
-        Span(longest(found.unwrap_or(ALL - 1)))
+        Span(longest(reached_in.unwrap_or(ALL - 1)))
     }
 
     /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Histogram) {
+        // Counts add exactly, so that tallies of replications merge to the same bits in any order.
         self.counts.iter_mut().zip(&other.counts[..]).for_each(|(count, more)| *count += more);
     }
 

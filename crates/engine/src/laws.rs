@@ -1,9 +1,10 @@
 //! Conservation laws, checked outside the model: a count kept in one way must equal the same count kept in another
-//! way, to the nanosecond. All quantities are whole numbers, so there is no tolerance.
+//! way, to the nanosecond. All quantities are whole numbers, so there is no tolerance (flow balance, Little's law and
+//! the utilisation law are those of operational analysis: Denning and Buzen, ACM Computing Surveys 10, 1978).
 
 use thiserror::Error;
 
-/// A run that broke a law: its figures cannot be trusted, and it is a defect of the model.
+/// Error of a run that broke a law: a defect of the model, whose results cannot be trusted.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "the simulation contradicts itself: {law} does not hold for {place}: {left} against {right}; its results \
@@ -26,6 +27,7 @@ pub struct LawViolation {
 /// A law gets into the evidence by being checked and in no other way, so that a check that is left out is missing
 /// from it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+// Lists and not maps: there are a dozen laws, and the order of the checks is the order of the report.
 pub struct Laws(Vec<(&'static str, Vec<String>)>);
 
 impl Laws {
@@ -52,7 +54,7 @@ impl Laws {
         Ok(())
     }
 
-    /// Each law that was checked, with its places.
+    /// The laws that were checked, each with its places.
     pub fn checked(&self) -> &[(&'static str, Vec<String>)] {
         &self.0
     }

@@ -77,7 +77,7 @@
 //! };
 //! let (warm_up, end) = (Time(1_000_000_000_000), Time(200_000_000_000_000));
 //! run(&mut model, &mut calendar, warm_up, end);
-//! // Little's law, flow balance and the utilisation law hold to the nanosecond, or the figures are withheld.
+//! // Little's law, flow balance and the utilisation law hold to the nanosecond, or `check` returns an error.
 //! let mut laws = Laws::default();
 //! model.processor.check(calendar.now(), &mut laws)?;
 //! assert!((model.responses.mean() - 1.467).abs() < 0.02, "{}", model.responses.mean());
@@ -107,7 +107,7 @@
 //! Whatever can be due owns a [`Slot`] of the calendar: a user's end of think time, the next completion of
 //! a station, the tick of a clock. A slot holds at most one time, and setting or clearing it is how an event
 //! is moved or withdrawn: preemption needs no tombstones. *Near* slots, for the few stations that are
-//! rescheduled all the time, stand beside the root of the tree; *far* slots, one a user, at its leaves.
+//! rescheduled all the time, have a small tree of their own; *far* slots, one for each user, a large one.
 //!
 //! # Random numbers
 //!

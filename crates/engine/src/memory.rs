@@ -1,4 +1,5 @@
-//! Main memory, or swap space: fixed regions, and storage given out by first fit without compaction.
+//! Main memory, or swap space: fixed regions, and storage given out by first fit without compaction (Knuth, The Art
+//! of Computer Programming, vol. 1, 2.5).
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,11 +8,11 @@ use crate::laws::{LawViolation, Laws};
 use crate::tally::Level;
 use crate::time::Time;
 
-/// A fixed number of equal places, each held by one at most, who holds no other.
+/// A fixed number of equal places, each held by one customer at most, which holds no other.
 #[derive(Clone, Debug)]
 pub struct Regions {
     regions: u64,
-    /// The one who has held longest first.
+    /// Customers, the one that has held its region longest first.
     holders: Vec<u32>,
     // Held and free are kept as two levels although one follows from the other: the law of conservation
     // compares them, and would compare nothing if there were one.
@@ -20,7 +21,7 @@ pub struct Regions {
 }
 
 impl Regions {
-    /// Free regions, `regions` of them.
+    /// Memory of `regions` regions, all free.
     pub fn new(regions: usize) -> Regions {
         let mut free = Level::default();
         free.set(Time::ZERO, regions as u64);
@@ -32,7 +33,7 @@ impl Regions {
         }
     }
 
-    /// `customer` holds a region from now on; false where all are held.
+    /// Gives `customer` a region; false where all are held.
     pub fn take(&mut self, now: Time, customer: u32) -> bool {
         if self.free() == 0 {
             return false;
@@ -46,14 +47,14 @@ impl Regions {
     /// Frees the region that `customer` holds; false where it holds none.
     pub fn release(&mut self, now: Time, customer: u32) -> bool {
         let Some(place) = self.holders.iter().position(|holder| *holder == customer) else { return false };
-        // Order is kept (no swap_remove): systems choose whom to swap out by who has held longest.
+        // Order is kept (no swap_remove): systems swap out the customer that has held its region longest.
         self.holders.remove(place);
         self.held.subtract(now, 1);
         self.free.add(now, 1);
         true
     }
 
-    /// Who holds a region, in the order in which they took them.
+    /// Customers that hold a region, in the order in which they took them.
     pub fn holders(&self) -> &[u32] {
         &self.holders
     }
@@ -68,8 +69,8 @@ impl Regions {
         self.held.mean(now)
     }
 
-    /// Regions held are as many as have a holder, nobody holds two, and held and free ones are all: now, and over
-    /// all the time since statistics began.
+    /// Checks that regions held are as many as have a holder, that nobody holds two, and that held and free ones are
+    /// all: now, and over all the time since statistics began.
     ///
     /// # Errors
     /// That does not hold: a defect of the model.
@@ -85,6 +86,7 @@ impl Regions {
             self.held.value() + self.free.value(),
             self.regions,
         )?;
+        // The integrals notice what the counts of this instant cannot: a region that was both or neither in between.
         let all = u128::from(self.regions) * u128::from(now.since(self.held.since()).0);
         laws.equal("conservation of memory", place, self.held.area(now) + self.free.area(now), all)
     }
@@ -96,11 +98,12 @@ impl Regions {
     }
 }
 
-/// Storage that is given out from the lowest free place that is large enough. What is held never moves, so
-/// that free space may be in pieces that are each too small.
+/// Storage that is given out from the lowest free place that is large enough. Pieces that are held never move,
+/// so that free space may be in pieces that are each too small.
 #[derive(Clone, Debug)]
 pub struct FirstFit {
     size: u64,
+    // Ordered by start: the lowest piece comes first, and neighbours are next to each other.
     /// Length by start; no two touch.
     free: BTreeMap<u64, u64>,
     /// Length by start.
@@ -115,8 +118,12 @@ impl FirstFit {
         FirstFit { size, free, held: BTreeMap::new(), level: Level::default() }
     }
 
-    /// Takes `length`, which is not zero; returns where it begins, or nothing where no piece is large enough.
+    /// Takes `length`, which is not zero; returns its start, or nothing where no piece is large enough.
+    ///
+    /// # Panics
+    /// In debug builds, when `length` is zero.
     pub fn take(&mut self, now: Time, length: u64) -> Option<u64> {
+        // Two pieces would begin at one place, and the second would replace the first in `held`.
         debug_assert!(length > 0, "nothing cannot be held");
         // Linear, from the lowest: that is the discipline. The pieces are few, since neighbours are joined.
         let (start, piece) = self.free.iter().find(|(_, piece)| **piece >= length).map(|(s, p)| (*s, *p))?;
@@ -129,8 +136,8 @@ impl FirstFit {
         Some(start)
     }
 
-    /// Frees what begins at `start`, and joins it with its free neighbours; returns its length, or nothing where
-    /// nothing begins there.
+    /// Frees the piece that begins at `start`, and joins it with its free neighbours; returns its length, or nothing
+    /// where nothing begins there.
     pub fn release(&mut self, now: Time, start: u64) -> Option<u64> {
         let length = self.held.remove(&start)?;
         self.level.subtract(now, length);
@@ -149,7 +156,7 @@ impl FirstFit {
         Some(length)
     }
 
-    /// Makes what begins at `start` longer by `more` where it stands; false where that space is not free.
+    /// Makes the piece that begins at `start` longer by `more` where it stands; false where that space is not free.
     pub fn grow(&mut self, now: Time, start: u64, more: u64) -> bool {
         let Some(length) = self.held.get_mut(&start) else { return false };
         let end = start + *length;
@@ -163,16 +170,17 @@ impl FirstFit {
                 self.level.add(now, more);
                 true
             }
+            // Nothing more always fits, free neighbour or not.
             _ => more == 0,
         }
     }
 
-    /// All of it, held and free.
+    /// Number of units, held and free.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// What nobody holds, in however many pieces.
+    /// Units that nobody holds, in however many pieces.
     pub fn free(&self) -> u64 {
         self.size - self.level.value()
     }
@@ -182,12 +190,12 @@ impl FirstFit {
         self.free.values().copied().max().unwrap_or(0)
     }
 
-    /// Time average of what is held.
+    /// Time average of the units held.
     pub fn mean_held(&self, now: Time) -> f64 {
         self.level.mean(now)
     }
 
-    /// Pieces held and free lie one after another from 0 to the end, and sum to what the level says.
+    /// Checks that pieces held and free lie one after another from 0 to the end, and sum to what the level says.
     ///
     /// # Errors
     /// That does not hold: a defect of the model.
@@ -205,7 +213,7 @@ impl FirstFit {
         laws.equal("memory held adds up", place, self.level.value(), self.held.values().sum())
     }
 
-    /// Statistics begin anew at `now`; what is held stays.
+    /// Begins statistics anew at `now`; pieces that are held stay.
     pub fn restart_statistics(&mut self, now: Time) {
         self.level.restart(now);
     }
@@ -226,8 +234,8 @@ impl Admission {
         Admission { memory, waiting: VecDeque::new(), balance: Balance::default() }
     }
 
-    /// `customer` asks for `length`; [`Admission::admit`] tells when it has it. False where it is more than there
-    /// is at all.
+    /// Puts `customer`, who requests `length`, into the queue; [`Admission::admit`] returns it when it has its storage.
+    /// False where it is more than all the memory.
     pub fn ask(&mut self, now: Time, customer: u32, length: u64) -> bool {
         // It would stand at the head of the queue for ever, and everybody behind it.
         if length > self.memory.size() {
@@ -264,7 +272,7 @@ impl Admission {
         &self.balance
     }
 
-    /// Memory is conserved, and Little's law holds for those who wait.
+    /// Checks that memory is conserved, and that Little's law holds for the customers that wait.
     ///
     /// # Errors
     /// One of them does not hold: a defect of the model.

@@ -5,7 +5,7 @@ use crate::time::Time;
 
 /// A simulated system: it owns its users, stations, streams and statistics.
 pub trait Model {
-    /// Sets what is due first.
+    /// Sets the first events.
     fn start(&mut self, calendar: &mut Calendar);
 
     /// Performs the event that was due in `slot`, at `calendar.now()`.
@@ -21,7 +21,8 @@ pub trait Model {
 }
 
 /// Runs `model` from empty to `end`, or until it is over; statistics count from `warm_up` on. Events at `end`
-/// itself are not served.
+/// itself are not served: they belong to the time after the run.
+// Generic and not `dyn Model`: `handle` is inlined into the loop of each system.
 pub fn run<M: Model>(model: &mut M, calendar: &mut Calendar, warm_up: Time, end: Time) {
     model.start(calendar);
     if warm_up > Time::ZERO {
@@ -30,11 +31,13 @@ pub fn run<M: Model>(model: &mut M, calendar: &mut Calendar, warm_up: Time, end:
         if model.is_over() {
             return;
         }
+        // The calendar stands at the end of the warm-up now, not at its last event: integrals begin there.
         model.restart_statistics(calendar);
     }
     advance(model, calendar, end);
 }
 
+/// Serves the events before `end`.
 fn advance<M: Model>(model: &mut M, calendar: &mut Calendar, end: Time) {
     while let Some(slot) = calendar.next(end) {
         model.handle(slot, calendar);

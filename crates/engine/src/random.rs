@@ -1,4 +1,7 @@
 //! Random streams, each addressed by (seed, replication, component, user).
+//!
+//! Addresses are hashed into states instead of jumping ahead in one sequence: a jump needs a number for every stream
+//! that exists, which a new component or user would change.
 
 use rand_core::{Rng, SeedableRng};
 use rand_distr::{Distribution as _, StandardNormal};
@@ -7,7 +10,8 @@ use thinktime_quantities::random::{self, below, unit};
 
 use crate::ziggurat::{EDGES, LAYERS, TAIL};
 
-/// What draws from a stream. The name is the address: two components of a system have different ones.
+/// A user of random numbers in a system, such as think times. The name is the address: two components of a system
+/// have different ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Component<'a>(pub &'a str);
 
@@ -28,7 +32,7 @@ impl Streams {
 
     /// The streams of `component`.
     pub fn address(&self, component: Component<'_>) -> Address {
-        // The order of the parts is part of every published figure: to change it changes all results.
+        // The order of the parts is part of every published result: to change it changes all results.
         let address = random::Address::default().of(self.seed).of(self.replication);
         Address(address.named(component.0))
     }
@@ -85,15 +89,18 @@ impl Stream {
         self.exponential_at_edge(layer, part)
     }
 
-    /// One time in 50, where the layer's end hangs over the density, or in the tail.
+    /// An exponential number one time in 50, where the layer's end hangs over the density, or in the tail.
     #[cold]
     #[inline(never)]
     fn exponential_at_edge(&mut self, layer: usize, part: u64) -> f64 {
         if layer == 0 {
-            // The exponential has no memory: beyond TAIL it is itself again, shifted.
+            // The exponential has no memory: beyond TAIL it is itself again, shifted. The logarithm is finite, since
+            // a uniform number is never 0.
             return TAIL - self.uniform().ln();
         }
         let x = part as f64 * LAYERS[layer].unit;
+        // A uniform point in the layer, right of the part that is under the density for certain: taken if it is under
+        // the density, else all begins again.
         let (low, high) = ((-EDGES[layer]).exp(), (-EDGES[layer + 1]).exp());
         if low + (high - low) * self.uniform() < (-x).exp() { x } else { self.exponential() }
     }

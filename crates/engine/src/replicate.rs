@@ -6,7 +6,8 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 use thiserror::Error;
 
-/// Threads that run replications.
+/// Threads that run replications. A pool of our own, not the global one of rayon: the caller chooses the number of
+/// threads for each run, and the global one cannot be changed once it has begun.
 pub struct Pool(ThreadPool);
 
 impl Pool {
@@ -15,6 +16,7 @@ impl Pool {
     /// # Errors
     /// The system refuses to start a thread.
     pub fn new(threads: Option<usize>) -> Result<Pool, rayon::ThreadPoolBuildError> {
+        // 0 lets rayon choose: one thread per core.
         rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build().map(Pool)
     }
 }
@@ -22,6 +24,9 @@ impl Pool {
 /// Results of `one` for each replication, in the order of their numbers. They are the same on one thread or many,
 /// because replication r draws only from streams addressed by r. Of several errors, that of the lowest number is
 /// returned.
+///
+/// # Errors
+/// The first error of `one`, by the number of the replication.
 pub fn replicate<T: Send, E: Send>(
     pool: &Pool,
     replications: Range<u64>,
@@ -33,20 +38,22 @@ pub fn replicate<T: Send, E: Send>(
     results.into_iter().collect()
 }
 
-/// Replications that are copies of each other.
+/// Error of replications that are copies of each other: there is no spread from which an interval could be computed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "all {replications} replications gave the same figures to the last bit: nothing in this configuration is \
      random, so replications say nothing about spread; run one, or give think or service times a distribution"
 )]
-/// Error: there is no spread from which an interval could be computed.
 pub struct DuplicateReplications {
     /// Their number.
     pub replications: usize,
 }
 
 impl DuplicateReplications {
-    /// Refuses two or more replications whose figures are all the same.
+    /// Refuses two or more replications whose responses are all the same.
+    ///
+    /// # Errors
+    /// They are: the responses of every replication equal those of the first.
     pub fn refuse(responses: &[Vec<f64>]) -> Result<(), DuplicateReplications> {
         // By their bits: NaN (nothing observed) must equal NaN here.
         let same = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(x, y)| x.to_bits() == y.to_bits());

@@ -10,6 +10,8 @@ pub struct Level {
     largest: u64,
     changed: Time,
     since: Time,
+    // In 128 bits: a million bytes held for six hours exceed 64.
+    /// Integral from the start of statistics to `changed` [ns].
     area: u128,
 }
 
@@ -45,6 +47,8 @@ impl Level {
         self.set(now, self.value + more);
     }
 
+    /// The value falls by `less`.
+    ///
     /// # Panics
     /// In debug builds, when `less` is more than there is.
     #[inline]
@@ -83,7 +87,9 @@ impl Level {
 #[derive(Clone, Debug)]
 pub struct Tally {
     count: u64,
+    /// Sum of the observations [ns].
     sum: u128,
+    /// Sum of their squares [ns^2].
     squares: u128,
     smallest: Span,
     largest: Span,
@@ -158,7 +164,7 @@ impl Tally {
         if self.count == 0 { f64::NAN } else { self.largest.seconds() }
     }
 
-    /// The value that a part `q` (0 to 1) of the observations does not exceed [s], to 1 %; not a number
+    /// The value that a share `q` (0 to 1) of the observations does not exceed [s], to 1 %; not a number
     /// where there is none.
     pub fn quantile(&self, q: f64) -> f64 {
         if self.count == 0 { f64::NAN } else { self.histogram.quantile(q, self.count).seconds() }
@@ -194,10 +200,12 @@ impl Tally {
 /// are joined and the size of a batch doubles.
 #[derive(Clone, Debug)]
 pub struct Batches {
+    /// Observations in a full batch.
     size: u64,
+    /// Observations in the batch that is being filled, and their sum [ns].
     filled: u64,
     current: u128,
-    /// Sum of the observations [ns] and time of the last one, a batch.
+    /// Sum of the observations [ns] and time of the last one, for each full batch.
     full: Vec<(u128, Time)>,
 }
 
@@ -224,6 +232,8 @@ impl Batches {
         }
     }
 
+    /// Puts the batch that is full among the others, and joins neighbours when there is no room for more.
+    // The memory of a series does not grow with the run, and yet a cut can be placed to 1/1000 of it.
     fn close(&mut self, now: Time) {
         self.full.push((self.current, now));
         self.current = 0;

@@ -1,10 +1,14 @@
 //! Simulated time in whole nanoseconds.
+//!
+//! Integers and not doubles: after a day of simulated time a double resolves 15 ps and a sum depends on its order; then
+//! neither conservation laws nor results on other machines could be compared for equality.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub, SubAssign};
 
 use serde::{Deserialize, Deserializer};
 
+/// Nanoseconds in a second.
 const NANOSECONDS: f64 = 1e9;
 
 /// An instant [ns], counted from the start of the run. The largest is 584 years.
@@ -45,7 +49,7 @@ impl Span {
         Span::from_nanoseconds(seconds * NANOSECONDS)
     }
 
-    /// `nanoseconds` to the nearest one; for what is none of these as [`Span::from_seconds`].
+    /// `nanoseconds` rounded to a whole number; outside of the range as [`Span::from_seconds`].
     #[inline]
     pub fn from_nanoseconds(nanoseconds: f64) -> Span {
         // From 2^52 on a double has no fraction, and below it, added to 2^52, none is left: its last bits are
@@ -54,7 +58,7 @@ impl Span {
         if (0.0..WHOLE).contains(&nanoseconds) {
             Span((nanoseconds + WHOLE).to_bits() - WHOLE.to_bits())
         } else {
-            // The conversion saturates, and makes 0 of what is not a number: what the documentation promises.
+            // The conversion saturates, and makes 0 of NaN, as the documentation promises.
             Span(nanoseconds as u64)
         }
     }

@@ -1,14 +1,14 @@
-//! Where the warm-up of a run ends: MSER-5 (White 1997; White, Cobb and Spratt 2000).
+//! End of the warm-up of a run by MSER-5 (White 1997; White, Cobb and Spratt 2000).
 
 use crate::tally::Batches;
 use crate::time::Time;
 
-/// Where a series of batch means is best cut.
+/// The best cut of a series of batch means.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Truncation {
     /// Batches to leave out at the beginning.
     pub batches: usize,
-    /// Whether the best cut lies in the first half. If not, the run is too short to tell.
+    /// True if the best cut lies in the first half. If not, the run is too short to have settled for certain.
     pub settled: bool,
 }
 
@@ -23,7 +23,7 @@ pub struct Truncation {
 pub fn mser(means: &[f64]) -> Truncation {
     const LEAST: usize = 5;
     let k = means.len();
-    // With so few batches any cut is chance: nothing is cut, and the caller is told.
+    // With so few batches any cut is chance: nothing is cut, and the result is not settled.
     if k <= 2 * LEAST {
         return Truncation { batches: 0, settled: false };
     }
@@ -44,7 +44,7 @@ pub fn mser(means: &[f64]) -> Truncation {
     Truncation { batches: best.1, settled: best.1 <= k / 2 }
 }
 
-/// Where replications are best cut, all at one time: [`mser`] on the average of their series, batch by batch,
+/// The best cut of replications, all at one time: [`mser`] on the average of their series, batch by batch,
 /// since the warm-up is what they have in common. Returns the time at which the last of them had the
 /// observations that are left out.
 ///
@@ -57,7 +57,7 @@ pub fn common_cut(series: &[&Batches]) -> (Time, Truncation) {
     // Only as far as all of them go: an average over fewer towards the end would change its variance.
     let length = joined.iter().map(Vec::len).min().unwrap_or(0);
     let averages: Vec<f64> = (0..length)
-        .map(|at| joined.iter().map(|means| means[at].0).sum::<f64>() / joined.len() as f64)
+        .map(|batch| joined.iter().map(|means| means[batch].0).sum::<f64>() / joined.len() as f64)
         .collect();
     let cut = mser(&averages);
     // The latest of them: no replication may keep an observation of its warm-up.

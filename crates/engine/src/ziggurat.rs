@@ -1,4 +1,5 @@
-//! The ziggurat of the exponential density (Marsaglia and Tsang 2000): 256 layers of equal area.
+//! The ziggurat of the exponential density (Marsaglia and Tsang, Journal of Statistical Software 5, 2000, 8): 256
+//! layers of equal area. 98 of 100 numbers need a table, a comparison and a product, no logarithm.
 
 /// Where the tail begins.
 // Both constants solve one equation: 256 equal areas fill the density exactly. They change only together.
@@ -48,7 +49,8 @@ const fn layers() -> [Layer; COUNT] {
     layers
 }
 
-/// e^-x for x from 0 to 8, at compile time: the series of e^(x / 16), sixteen times over.
+/// e^-x for x from 0 to 8, at compile time, where `f64::exp` cannot be called: the series of e^(x / 16), raised to the
+/// 16th power. The argument is at most 1/2, so that 24 terms leave nothing; all are positive, so that nothing cancels.
 const fn exp_negative(x: f64) -> f64 {
     let part = x / 16.0;
     let (mut sum, mut term, mut n) = (1.0, 1.0, 1.0);
@@ -63,7 +65,9 @@ const fn exp_negative(x: f64) -> f64 {
     1.0 / (eight * eight)
 }
 
-/// -ln y for y from e^-8 to 1, at compile time: Newton's method on e^-x = y.
+/// -ln y for y from e^-8 to 1, at compile time: Newton's method on e^-x = y. From 0 it approaches the root of the
+/// convex function from below without overshooting: about 8 steps of 1 at most, and then a few that double the
+/// digits.
 const fn minus_ln(y: f64) -> f64 {
     let (mut x, mut n) = (0.0, 0);
     while n < 30 {

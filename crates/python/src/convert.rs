@@ -1,4 +1,4 @@
-//! The border between Rust types with serde and plain Python objects: dicts, lists, numbers, texts, None.
+//! Conversion between Rust types with serde and plain Python objects: dicts, lists, numbers, texts, None.
 //!
 //! [`Plain`] is both an argument and a result of a `#[pyfunction]` or method:
 //!
@@ -83,6 +83,7 @@ fn tree(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     }
 }
 
+/// An integer of at most 64 bits, signed or not.
 fn integer(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     if let Ok(value) = object.extract::<i64>() {
         return Ok(value.into());
@@ -96,6 +97,7 @@ fn integer(object: &Bound<'_, PyAny>) -> PyResult<Value> {
 #[derive(Clone, Copy)]
 struct ToPython<'py>(Python<'py>);
 
+/// A Python exception as an error of serde, which requires a type of its own.
 #[derive(Debug, Error)]
 #[error(transparent)]
 struct ConvertError(#[from] PyErr);
@@ -121,15 +123,18 @@ impl<'py> ToPython<'py> {
         Ok(dict.into_any())
     }
 
+    /// An empty list to be filled.
     fn sequence(self, variant: Option<&'static str>) -> Sequence<'py> {
         Sequence { to: self, variant, items: PyList::empty(self.0) }
     }
 
+    /// An empty dict to be filled.
     fn table(self, variant: Option<&'static str>) -> Table<'py> {
         Table { to: self, variant, items: PyDict::new(self.0), key: None }
     }
 }
 
+// Serde has a method for each primitive type, and PyO3 converts all of them in one way.
 macro_rules! numbers {
     ($($name:ident: $kind:ty),*) => {
         $(fn $name(self, value: $kind) -> Converted<'py> {
@@ -156,10 +161,12 @@ impl<'py> ser::Serializer for ToPython<'py> {
     );
 
     fn serialize_f32(self, value: f32) -> Converted<'py> {
+        // By way of the double: the rule for numbers that are not finite stands there.
         self.serialize_f64(value.into())
     }
 
     fn serialize_f64(self, value: f64) -> Converted<'py> {
+        // As serde_json does: what Python prints as JSON then agrees with what Rust writes to a manifest.
         self.object(value.is_finite().then_some(value))
     }
 
@@ -261,6 +268,7 @@ struct Table<'py> {
     to: ToPython<'py>,
     variant: Option<&'static str>,
     items: Bound<'py, PyDict>,
+    /// Key of a map whose value comes next: serde hands over the two one after the other.
     key: Option<Bound<'py, PyAny>>,
 }
 
@@ -275,6 +283,7 @@ impl<'py> Table<'py> {
     }
 }
 
+// Four traits of serde with one meaning for Python: a list.
 macro_rules! sequences {
     ($($kind:ident: $add:ident),*) => {
         $(impl<'py> ser::$kind for Sequence<'py> {
@@ -297,6 +306,7 @@ sequences!(
     SerializeTupleVariant: serialize_field
 );
 
+// Two traits of serde with one meaning for Python: a dict.
 macro_rules! structs {
     ($($kind:ident),*) => {
         $(impl<'py> ser::$kind for Table<'py> {

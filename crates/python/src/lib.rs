@@ -1,4 +1,8 @@
-//! The extension module `thinktime._native`: types across the border, and nothing else.
+//! The extension module `thinktime._native`: conversion of arguments, results and errors, and nothing else.
+//!
+//! Whatever takes long releases the GIL (`Python::detach`), so that other Python threads run and Ctrl-C is served.
+//! Classes are `frozen` where they can be: they need no borrow flag, which raises an exception when two threads use an
+//! object at a time. Signatures and types for Python are in `_native.pyi`.
 
 use pyo3::prelude::*;
 

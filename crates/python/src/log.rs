@@ -1,4 +1,4 @@
-//! The log, for `thinktime.log`.
+//! Reading and writing of logs, for `thinktime.log`.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -20,6 +20,7 @@ use crate::convert::Plain;
 
 create_exception!(_native, NativeLogError, PyValueError, "A log cannot be read or written.");
 
+/// The Python exception of a log's error. A `ValueError`, since nearly always the folder given is the cause.
 pub(crate) fn log_error(error: LogError) -> PyErr {
     NativeLogError::new_err(error.to_string())
 }
@@ -62,11 +63,13 @@ impl ArrowTable {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // The interface allows a producer to answer with its own schema.
         drop(requested_schema);
+        // Columns are counted references: a clone of a batch copies none.
         let batches: Vec<Result<RecordBatch, ArrowError>> = self.batches.iter().cloned().map(Ok).collect();
         let reader = RecordBatchIterator::new(batches, self.schema.clone());
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), c"arrow_array_stream")
     }
 
+    /// Number of rows.
     fn __len__(&self) -> usize {
         self.batches.iter().map(RecordBatch::num_rows).sum()
     }
@@ -79,39 +82,47 @@ struct NativeLog(Log);
 #[pymethods]
 impl NativeLog {
     #[new]
+    /// Opens the log in the folder `path`.
     fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         py.detach(|| Log::open(&path)).map(NativeLog).map_err(log_error)
     }
 
+    /// The manifest as it was when the log was opened.
     fn manifest(&self) -> Plain<&Manifest> {
         Plain(self.0.manifest())
     }
 
+    /// Complete parts of `table` as they lie on the disk, those with the same columns together.
     fn part_groups(&self, table: &str) -> PyResult<Plain<Vec<PartGroup>>> {
         self.0.part_groups(table).map(Plain).map_err(log_error)
     }
 
+    /// Rows of `table` that are in no sealed part yet; `None` if there are none.
     fn open_rows(&self, py: Python<'_>, table: &str) -> PyResult<Option<ArrowTable>> {
         let batch = py.detach(|| self.0.open_rows(table)).map_err(log_error)?;
         Ok(batch.map(|batch| ArrowTable { schema: batch.schema(), batches: vec![batch] }))
     }
 
+    /// All rows of `table`; `None` if the log has no such table.
     fn read(&self, py: Python<'_>, table: &str) -> PyResult<Option<ArrowTable>> {
         let Some(schema) = self.0.schema(table) else { return Ok(None) };
         let batches = py.detach(|| self.0.read(table)).map_err(log_error)?;
         Ok(Some(ArrowTable { schema: schema.arrow(), batches }))
     }
 
+    /// Differences between the log and the bytes that were written: parts missing, added or changed.
     fn integrity(&self, py: Python<'_>) -> PyResult<Plain<Vec<Defect>>> {
         py.detach(|| self.0.integrity()).map(Plain).map_err(log_error)
     }
 
+    /// All defects of the log, with those of single rows; reads everything.
     fn check(&self, py: Python<'_>) -> PyResult<Plain<Vec<Defect>>> {
         py.detach(|| self.0.check()).map(Plain).map_err(log_error)
     }
 }
 
-/// The writer of a log, which several sources may share.
+/// The writer of a log, which several sources may share: behind a lock, because recorder and terminals write from
+/// threads of their own.
 #[pyclass(frozen, module = "thinktime._native")]
 pub(crate) struct NativeLogWriter(SharedWriter);
 
@@ -137,6 +148,7 @@ impl NativeLogWriter {
 #[pymethods]
 impl NativeLogWriter {
     #[new]
+    /// A writer of the log in the folder `path`, with a new session.
     fn new(py: Python<'_>, path: PathBuf, mode: Plain<OpenMode>, session: Plain<Session>) -> PyResult<Self> {
         let writer = py.detach(|| LogWriter::open(&path, mode.0, session.0)).map_err(log_error)?;
         Ok(NativeLogWriter(Arc::new(Mutex::new(writer))))
@@ -167,14 +179,17 @@ impl NativeLogWriter {
         self.with_writer(py, |writer| writer.count(&incident))
     }
 
+    /// Sets a key of the session in the manifest.
     fn set(&self, py: Python<'_>, key: &str, value: Plain<Json>) -> PyResult<()> {
         self.with_writer(py, |writer| writer.set(key, value.0))
     }
 
+    /// Seals the open part; the next row starts a new one.
     fn seal(&self, py: Python<'_>) -> PyResult<()> {
         self.with_writer(py, LogWriter::seal)
     }
 
+    /// Seals the open part and ends the session cleanly, at `end_us` or now [µs since 1970 UTC].
     fn finish(&self, py: Python<'_>, end_us: Option<i64>) -> PyResult<()> {
         self.with_writer(py, |writer| match end_us {
             Some(end_us) => writer.finish_at(end_us),
@@ -183,6 +198,7 @@ impl NativeLogWriter {
     }
 }
 
+/// The batches of any producer of the Arrow PyCapsule interface (polars, pyarrow, pandas).
 fn stream_reader(producer: &Bound<'_, PyAny>) -> PyResult<ArrowArrayStreamReader> {
     let capsule = producer.call_method0("__arrow_c_stream__")?;
     let capsule = capsule

@@ -1,4 +1,5 @@
-//! Distributions, durations and sizes as people write them, for every Python module that reads them.
+//! Notation of distributions, durations and sizes, for every Python module that reads them: the grammar is that of
+//! the crate `quantities`, so that Python and Rust accept the same texts.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -14,6 +15,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parse_size, module)?)
 }
 
+/// A `ValueError` with the text of an error, which names item and remedy already.
 fn value_error(message: impl ToString) -> PyErr {
     PyValueError::new_err(message.to_string())
 }

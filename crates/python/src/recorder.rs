@@ -27,6 +27,8 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(examine_machine, module)?)
 }
 
+/// The Python exception of a recorder's error: `ValueError` where an argument was wrong, so that the command line
+/// exits with status 2.
 fn record_error(error: RecorderError) -> PyErr {
     match error {
         error if error.is_input() => PyValueError::new_err(error.to_string()),
@@ -34,6 +36,7 @@ fn record_error(error: RecorderError) -> PyErr {
     }
 }
 
+/// The options, once all of them are in their ranges.
 fn checked(given: GivenOptions) -> PyResult<RecordOptions> {
     let options = RecordOptions::try_from(given).map_err(record_error)?;
     options.check().map_err(record_error)?;
@@ -55,7 +58,7 @@ fn examine_machine(py: Python<'_>) -> PyResult<(String, Plain<Examination>)> {
 
 /// Records until SIGINT, SIGTERM or the duration; SIGHUP starts a new part. Returns the summary.
 ///
-/// `on_progress` is called after every sample; what it raises ends the recording.
+/// `on_progress` is called after every sample; an exception from it ends the recording.
 #[pyfunction]
 #[pyo3(signature = (path, mode, options, on_progress = None))]
 fn record(
@@ -67,6 +70,7 @@ fn record(
 ) -> PyResult<Plain<RecordSummary>> {
     let options = checked(options.0)?;
     let control = Control::new().map_err(record_error)?;
+    // The recorder knows no Python: an exception waits here until the recording has ended in good order.
     let raised = Arc::new(Mutex::new(None));
     if let Some(show) = on_progress {
         let (raised, control_of_show) = (Arc::clone(&raised), control.clone());
@@ -78,6 +82,7 @@ fn record(
         });
     }
     let summary = py.detach(|| {
+        // For the time of the recording only: Python's own handlers, which could not run in here, come back after it.
         let _guard = SignalGuard::install(&control)?;
         record_to(&path, mode.0, &options, &control)
     });
@@ -107,6 +112,8 @@ impl NativeRecording {
             .spawn(move || thinktime_recorder::record(&writer, &options, &of_thread))
             .map_err(|error| NativeRecordError::new_err(error.to_string()))?;
         py.detach(|| {
+            // By polling: it is over after some milliseconds, once a recording, and needs no second channel to the
+            // thread.
             while !control.has_begun() && !thread.is_finished() {
                 std::thread::sleep(Duration::from_millis(1));
             }
@@ -122,6 +129,7 @@ impl NativeRecording {
     /// Ends the recording and returns its summary.
     fn stop(&self, py: Python<'_>) -> PyResult<Plain<RecordSummary>> {
         self.control.stop();
+        // Without the GIL: the last sample and the seal of the part take their time.
         let joined = py.detach(|| {
             let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
             thread.map(JoinHandle::join)

@@ -30,6 +30,8 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(simulated_systems, module)?)
 }
 
+/// The Python exception of a simulation's error: `ValueError` where a parameter was wrong, `KeyboardInterrupt` where
+/// the caller stopped it.
 fn simulation_error(error: SimulationError) -> PyErr {
     match error {
         SimulationError::Parameter(_) | SimulationError::DuplicateReplications(_) => {
@@ -49,6 +51,7 @@ struct SystemDescription {
     parameters: Vec<ParameterDescription>,
 }
 
+/// A parameter as Python documents it; distributions and limits are texts already.
 #[derive(Serialize)]
 struct ParameterDescription {
     name: String,
@@ -62,6 +65,7 @@ struct ParameterDescription {
 }
 
 impl ParameterDescription {
+    /// The description of `parameter`.
     fn of(parameter: &'static Parameter) -> ParameterDescription {
         ParameterDescription {
             name: parameter.name(),
@@ -89,6 +93,7 @@ fn simulated_systems() -> Plain<Vec<SystemDescription>> {
 
 /// A system with checked parameters.
 #[pyclass(frozen, module = "thinktime._native")]
+// Counted, because the thread of `run` may outlive the Python object for an instant after an interrupt.
 struct NativeSimulation(Arc<Simulation>);
 
 /// Results of replications.
@@ -98,6 +103,7 @@ struct NativeReplications(Replications);
 #[pymethods]
 impl NativeSimulation {
     #[new]
+    /// The system `name` with these parameters, checked; the others have their defaults.
     fn new(name: &str, parameters: Plain<Map<String, Value>>) -> PyResult<Self> {
         let simulation = system(name)
             .and_then(|system| Simulation::new(system, &parameters.0))
@@ -124,7 +130,8 @@ impl NativeSimulation {
             .collect()
     }
 
-    /// Runs replications; `progress` is called with the number of those done, from this thread.
+    /// Results of `count` replications from number `first` on. `progress` is called ten times per second with the
+    /// number of those done, from this thread; an exception of it, or Ctrl-C, ends the run.
     #[pyo3(signature = (seed, first, count, threads = None, progress = None))]
     fn run(
         &self,
@@ -136,6 +143,7 @@ impl NativeSimulation {
         progress: Option<Bound<'_, PyAny>>,
     ) -> PyResult<NativeReplications> {
         let work = Work { seed, replications: first..first.saturating_add(count), threads };
+        // Relaxed throughout: a count to be shown and a flag order no other memory; results come through the channel.
         let (done, stop) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
         let (sender, mut receiver) = channel();
         let (simulation, counter, stopping) = (Arc::clone(&self.0), Arc::clone(&done), Arc::clone(&stop));
@@ -153,6 +161,7 @@ impl NativeSimulation {
                         None => Ok(()),
                     });
                     if let Err(error) = shown {
+                        // Not joined: a replication stops only at its end, and an interrupt must not wait for it.
                         stop.store(true, Ordering::Relaxed);
                         return Err(error);
                     }
@@ -180,7 +189,7 @@ impl NativeSimulation {
     }
 }
 
-/// Parameters of a run.
+/// Arguments of a run, as its thread owns them.
 struct Work {
     seed: u64,
     replications: Range<u64>,
@@ -188,6 +197,7 @@ struct Work {
 }
 
 impl Work {
+    /// Runs the replications; `done` counts those finished, `stop` ends the run after the next of them.
     fn run(
         self,
         simulation: &Simulation,
@@ -214,6 +224,7 @@ impl NativeReplications {
         self.0.first_replication
     }
 
+    /// Length of the warm-up that was left out [s].
     #[getter]
     fn warm_up_s(&self) -> f64 {
         self.0.warm_up.seconds()

@@ -1,4 +1,4 @@
-//! Sets of points and what dominates what, for `thinktime.stats.pareto`.
+//! Sets of maximal points, and dominance between sets, for `thinktime.stats.pareto`. Points cross as bytes of arrays.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -12,12 +12,14 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(dominated, module)?)
 }
 
-/// Numbers from the bytes of an array of f64.
+/// Reads the bytes of an array of f64 into `into`, whose memory is used again from call to call. The bytes of a Python
+/// object need not be aligned for doubles, hence the copy.
 fn numbers(bytes: &[u8], into: &mut Vec<f64>) {
     into.clear();
     into.extend(bytes.chunks_exact(8).map(|eight| f64::from_ne_bytes(eight.try_into().unwrap_or_default())));
 }
 
+/// Checks that `bytes` are whole rows.
 fn check(dimensions: usize, bytes: &[u8]) -> PyResult<()> {
     if dimensions == 0 || bytes.len() % (8 * dimensions) != 0 {
         let message = format!("{} bytes are not rows of {dimensions} numbers", bytes.len());
@@ -27,6 +29,7 @@ fn check(dimensions: usize, bytes: &[u8]) -> PyResult<()> {
 }
 
 /// The maximal points of a stream.
+// Not frozen: adding a point changes it, and PyO3 refuses a second thread meanwhile.
 #[pyclass]
 struct NativeParetoSet {
     set: pareto::ParetoSet,
@@ -37,6 +40,7 @@ struct NativeParetoSet {
 #[pymethods]
 impl NativeParetoSet {
     #[new]
+    /// An empty set of points with this number of dimensions, at least one.
     fn new(dimensions: usize) -> PyResult<NativeParetoSet> {
         if dimensions == 0 {
             return Err(PyValueError::new_err("a point has at least one dimension"));
@@ -44,6 +48,7 @@ impl NativeParetoSet {
         Ok(NativeParetoSet { set: pareto::ParetoSet::new(dimensions), dimensions, buffer: Vec::new() })
     }
 
+    /// Number of points added so far.
     #[getter]
     fn n(&self) -> u64 {
         self.set.n()
@@ -87,6 +92,6 @@ fn dominated<'py>(
     let (mut below, mut above) = (Vec::new(), Vec::new());
     numbers(points, &mut below);
     numbers(by, &mut above);
-    let found = py.detach(|| dominance::dominated(dimensions, &below, &above));
-    Ok(PyBytes::new(py, &found.into_iter().map(u8::from).collect::<Vec<u8>>()))
+    let is_below = py.detach(|| dominance::dominated(dimensions, &below, &above));
+    Ok(PyBytes::new(py, &is_below.into_iter().map(u8::from).collect::<Vec<u8>>()))
 }

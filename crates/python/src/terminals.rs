@@ -31,6 +31,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schedule, module)?)
 }
 
+/// The Python exception of a play's error: `ValueError` where an argument was wrong.
 fn play_error(error: TerminalsError) -> PyErr {
     match error {
         TerminalsError::Input { .. } => PyValueError::new_err(error.to_string()),
@@ -60,10 +61,7 @@ fn compute_loop(burst_ms: u32) -> PyResult<Plain<Distribution>> {
     table_iii(burst_ms).map(Plain).map_err(play_error)
 }
 
-/// The numbers of users over time.
-///
-/// # Errors
-/// They cannot be played.
+/// The numbers of users over time, from the notation of the command line.
 #[pyfunction]
 #[pyo3(signature = (users, step_s, ramp_s = None))]
 fn schedule(users: &str, step_s: f64, ramp_s: Option<f64>) -> PyResult<Plain<Schedule>> {
@@ -79,11 +77,13 @@ fn serve_nursery(py: Python<'_>) {
 
 /// The process that starts the users' processes: `command` must call `serve_nursery` at once.
 #[pyclass(frozen, module = "thinktime._native")]
+// `None` once it is closed. The lock also keeps two plays apart: the nursery answers one driver.
 struct NativeNursery(Mutex<Option<Nursery>>);
 
 #[pymethods]
 impl NativeNursery {
     #[new]
+    /// Starts `command` as the nursery.
     fn new(py: Python<'_>, command: Vec<OsString>) -> PyResult<Self> {
         let [program, arguments @ ..] = &command[..] else {
             return Err(PyValueError::new_err("command: is empty; give a program and its arguments"));
@@ -178,6 +178,7 @@ impl NativeNursery {
     }
 }
 
+/// The decision of `on_progress`, after Python has had a chance to act on Ctrl-C.
 fn show(py: Python<'_>, on_progress: &Py<PyAny>, progress: &Progress) -> PyResult<Verdict> {
     py.check_signals()?;
     let go_on = on_progress.call1(py, (Plain(progress),))?.extract::<bool>(py)?;

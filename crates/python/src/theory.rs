@@ -24,6 +24,7 @@ fn mva(
     think: f64,
     population: u32,
 ) -> PyResult<(f64, Bound<'_, PyBytes>)> {
+    // With the GIL: usual populations take microseconds, less than releasing it and waiting for it again may.
     let solution = fixed_rate::at_population(&demands, think, population);
     let rows = [solution.residence, solution.queues, solution.utilisation].concat();
     Ok((solution.throughput, doubles(py, &rows)?))
@@ -38,8 +39,8 @@ fn mva_by_population(py: Python<'_>, demands: Vec<f64>, think: f64, population: 
 
 type ThreeArrays<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 
-/// The same with stations that have a rate for 1, 2, ... customers; of those, the mean numbers are a row a
-/// station.
+/// Throughputs, and mean numbers at stations of fixed rate as rows, with 1, 2, ... customers, where other stations
+/// have a rate for each number of customers; the mean numbers at those are a row for each station.
 #[pyfunction]
 fn mva_rates(
     py: Python<'_>,

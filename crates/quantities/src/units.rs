@@ -1,4 +1,4 @@
-//! Durations and sizes: a number and a unit.
+//! Durations and sizes as text: a number and a unit. Units are read in lower and upper case alike.
 
 /// Units of time: name, units per second, seconds per unit; one of the two numbers is 1. Dividing by a whole number
 /// rounds a decimal fraction correctly, multiplying by its inverse does not: 700ms are exactly 0.7 s.
@@ -6,13 +6,14 @@ const SECONDS: [(&str, f64, f64); 7] = [
     ("us", 1e6, 1.0),
     ("ms", 1e3, 1.0),
     ("s", 1.0, 1.0),
+    // A minute, as in `sleep 5m`; no duration here is long enough for months.
     ("m", 1.0, 60.0),
     ("min", 1.0, 60.0),
     ("h", 1.0, 3600.0),
     ("d", 1.0, 86400.0),
 ];
 
-/// Powers of 1000 without an i, of 1024 with one. A final B is optional and removed first.
+/// Powers of 1000 without an i, of 1024 with one (IEC 80000-13). A final B is optional and removed first.
 const BYTES: [(&str, f64); 9] = [
     ("", 1.0),
     ("k", 1e3),

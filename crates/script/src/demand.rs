@@ -1,4 +1,4 @@
-//! Demands that an interaction can have on each system.
+//! Demands that an interaction can have on each system: the one list for checks, errors, defaults and documentation.
 
 /// One kind of demand.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -11,7 +11,7 @@ pub struct Demand {
     pub description: &'static str,
     /// Value if none is given; `None` if one is required.
     pub default: Option<f64>,
-    /// Least mean.
+    /// Least mean; single values may be below.
     pub low: f64,
     /// Greatest value.
     pub high: f64,
@@ -33,6 +33,7 @@ impl Demand {
 /// Longest run of one interaction [s]: a day.
 const DAY: f64 = 86_400.0;
 
+// Upper limits are against mistakes of unit, far beyond any program of the time.
 const MULTICS: &[Demand] = &[
     Demand::needed("cpu", "s", 0.0, DAY, "run time: processor time in user programs, without faults"),
     Demand::needed("pages", "pages", 1.0, 1e6, "distinct pages of 1024 words that the command refers to"),
@@ -59,7 +60,7 @@ const CTSS: &[Demand] = &[
 /// Systems that a script can have demands on, and the demands on each.
 pub const SYSTEMS: &[(&str, &[Demand])] = &[("multics", MULTICS), ("ctss", CTSS)];
 
-/// The demands on `system`.
+/// The demands on `system`; `None` if scripts cannot have demands on it.
 pub fn of(system: &str) -> Option<&'static [Demand]> {
     SYSTEMS.iter().find(|(name, _)| *name == system).map(|(_, demands)| *demands)
 }

@@ -28,7 +28,8 @@ impl ScriptError {
     }
 }
 
-/// Remedy for a name that is not among `names`: the most similar one, and the list.
+/// Remedy for a name that is not among `names`: the most similar one, and the list. Of equally similar ones the first
+/// in the alphabet, so that a message does not depend on the order of a list.
 pub fn offer(given: &str, names: &[&str]) -> String {
     let nearest = names
         .iter()

@@ -1,7 +1,8 @@
 //! From a TOML text or a JSON tree to a script: deserialised strictly, then completed and checked.
 //!
 //! Serde finds wrong types and unknown keys, this module everything that needs two values at once: commands
-//! that do not exist, interactions without a think time, demands out of range.
+//! that do not exist, interactions without a think time, demands out of range. The structs here have the form of the
+//! file, those of `script` the form in which a script is used.
 
 use std::collections::BTreeMap;
 
@@ -23,6 +24,8 @@ const MOST_TIMES: u64 = 1000;
 /// Most interactions of a script, repeats counted.
 const MOST_INTERACTIONS: usize = 10_000;
 
+// Unknown keys are refused everywhere: a misspelt key would otherwise be an option that has no effect.
+/// A script as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Document {
@@ -35,6 +38,7 @@ struct Document {
     interaction: Vec<Interaction>,
 }
 
+/// A command, with demands that all its interactions have unless they give their own.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Command {
@@ -44,6 +48,7 @@ struct Command {
     ctss: Option<Given>,
 }
 
+/// An interaction as it is written, before repeats and defaults.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Interaction {
@@ -66,7 +71,8 @@ type Given = BTreeMap<String, quantities::Distribution>;
 /// Demands by system and name.
 type Demands = BTreeMap<String, BTreeMap<String, Distribution>>;
 
-/// Text that fits on a line of a terminal; it may be empty.
+/// Text that fits on a line of a terminal; it may be empty. Control characters would act on the terminal of whoever
+/// prints the script or an error with it.
 fn line<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     let text = String::deserialize(from)?;
     if text.chars().any(char::is_control) {
@@ -86,6 +92,7 @@ fn filled_line<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     if text.trim().is_empty() { Err(de::Error::custom("is empty")) } else { Ok(text) }
 }
 
+/// A line that is given. Serde calls this only then, and `None` stands for a line that is left out.
 fn optional_line<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
     filled_line(from).map(Some)
 }
@@ -136,6 +143,7 @@ impl Script {
 /// The script in `source`.
 fn script(source: &Source<'_>) -> Result<Script, ScriptError> {
     let document: Document = source.deserialize(remedy)?;
+    // Ordered by name, so that of several errors the same one is reported every time.
     let mut commands = BTreeMap::new();
     for (name, command) in document.commands {
         let demands = demands(

@@ -1,4 +1,4 @@
-//! A script, complete and checked.
+//! A script, complete and checked: interactions with all their demands, repeats written out.
 
 use std::collections::BTreeMap;
 
@@ -91,10 +91,12 @@ impl Script {
 }
 
 impl Step {
+    /// The demand `name` on `system`, if there is one.
     fn demand(&self, system: &str, name: &str) -> Option<Distribution> {
         self.demands.get(system)?.get(name).cloned()
     }
 
+    /// The interaction in the form of its TOML, with every demand.
     fn to_json(&self) -> Value {
         let mut table = Map::from_iter([
             ("command".into(), json!(self.command)),
@@ -118,7 +120,7 @@ impl Step {
 fn short(distribution: &Distribution) -> Value {
     let table = distribution.to_json();
     match (distribution.fixed(), table.get("value")) {
-        // As people write it: what is read and written again looks the same.
+        // As people write it: a script that is read and written again looks the same.
         (Some(_), Some(value)) => value.clone(),
         _ => table,
     }

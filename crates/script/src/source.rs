@@ -13,7 +13,8 @@ use crate::ScriptError;
 use crate::demand;
 use crate::error::offer;
 
-/// A step from a table or list to one of its values.
+/// A step from a table or list to one of its values. Borrowed: places are made for every value, and used for errors
+/// alone.
 #[derive(Clone, Copy)]
 pub enum Place<'a> {
     /// Key of a table.
@@ -64,6 +65,8 @@ impl<'a> Source<'a> {
         remedy: impl Fn(&str) -> &'static str,
     ) -> Result<T, ScriptError> {
         match &self.content {
+            // The text is parsed twice, here and in `toml`: the deserialiser would consume the table whose spans
+            // `line` needs.
             Content::Toml(text, root) => {
                 if let Some((place, problem)) = foreign_in_table(root.get_ref()) {
                     return Err(self.error(&place, problem, remedy(last_key(&place).unwrap_or_default())));
@@ -74,6 +77,7 @@ impl<'a> Source<'a> {
                     let span = error.inner().span();
                     let line = span.map(|span| line_of(text, span.start));
                     let error = self.wrong(&places(error.path()), error.inner().message(), &remedy);
+                    // The span is that of the value; the place may end at the table around it.
                     ScriptError { line: line.or(error.line), ..error }
                 })
             }
@@ -206,6 +210,7 @@ pub fn key(name: &str) -> String {
     if !name.is_empty() && name.chars().all(bare) { name.into() } else { format!("{name:?}") }
 }
 
+/// The innermost key on the way to a value.
 fn last_key<'a>(place: &[Place<'a>]) -> Option<&'a str> {
     place.iter().rev().find_map(|place| match place {
         Place::Key(key) => Some(*key),
@@ -219,6 +224,7 @@ fn foreign_in_table<'a>(table: &'a DeTable<'_>) -> Option<(Vec<Place<'a>>, Strin
     table.iter().find_map(|(key, value)| foreign(value.get_ref(), Place::Key(key.get_ref())))
 }
 
+/// [`foreign_in_table`] for a value at `place`.
 fn foreign<'a>(value: &'a DeValue<'_>, place: Place<'a>) -> Option<(Vec<Place<'a>>, String)> {
     let inside = match value {
         DeValue::Datetime(date) => return Some((vec![place], format!("{date} is a date"))),
@@ -234,6 +240,7 @@ fn foreign<'a>(value: &'a DeValue<'_>, place: Place<'a>) -> Option<(Vec<Place<'a
     inside.map(|(places, problem)| ([vec![place], places].concat(), problem))
 }
 
+/// `item` with the rest of the way to a value.
 fn joined(item: String, rest: &[Place<'_>]) -> String {
     rest.iter().fold(item, |item, place| match place {
         Place::Key(key) => format!("{item}: {key}"),
@@ -241,6 +248,7 @@ fn joined(item: String, rest: &[Place<'_>]) -> String {
     })
 }
 
+/// The way to a value in the form of this module.
 fn places(path: &serde_path_to_error::Path) -> Vec<Place<'_>> {
     path.iter()
         .filter_map(|segment| match segment {
@@ -259,5 +267,6 @@ fn unit(system: &str, name: &str) -> Option<String> {
 
 /// Number of the line of byte `offset`, from 1.
 fn line_of(text: &str, offset: usize) -> usize {
+    // Counted only for an error: no table of lines is kept.
     1 + text.as_bytes()[..offset].iter().filter(|byte| **byte == b'\n').count()
 }

@@ -1,4 +1,4 @@
-//! Which points another set dominates, by divide and conquer.
+//! Points that another set dominates, by divide and conquer.
 //!
 //! A point is dominated by one that is at least as large in every dimension. To find what a set `high` dominates
 //! of a set `low` in dimensions k, k+1, ..., both are parted at a value of dimension k: what lies above it is
@@ -21,6 +21,7 @@ pub(crate) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
+    /// The row of number `row`. Numbers of 32 bits: the recursion holds many lists of them.
     pub fn at(&self, row: u32) -> &'a [f64] {
         &self.values[row as usize * self.dimensions..][..self.dimensions]
     }
@@ -36,8 +37,11 @@ pub(crate) fn below(point: &[f64], by: &[f64]) -> bool {
     point.iter().zip(by).all(|(a, b)| a <= b)
 }
 
-/// Which `points` are at most equal, in every dimension, to one of `by`. Both hold rows of `dimensions` numbers,
-/// none of them nan.
+/// For each of `points`, whether it is at most equal, in every dimension, to one of `by`. Both hold rows of
+/// `dimensions` numbers, none of them nan.
+///
+/// # Panics
+/// There are no dimensions.
 pub fn dominated(dimensions: usize, points: &[f64], by: &[f64]) -> Vec<bool> {
     assert!(dimensions > 0, "a point has at least one dimension");
     let count = points.len() / dimensions;
@@ -67,7 +71,7 @@ pub(crate) fn maximal(rows: Rows<'_>, falling: &[u32], dead: &mut [bool]) -> Vec
     let (first, second) = falling.split_at(falling.len() / 2);
     let mut high = maximal(rows, first, dead);
     let mut low = maximal(rows, second, dead);
-    // All of `high` is at least as large in the first dimension.
+    // The rows fall: all of `high` is at least as large in the first dimension, which is thereby decided.
     if rows.dimensions > 1 {
         strike(rows, &high, &low, 1, dead);
         low.retain(|&row| !dead[row as usize]);
@@ -92,6 +96,7 @@ pub(crate) fn strike(rows: Rows<'_>, high: &[u32], low: &[u32], from: usize, dea
     }
 }
 
+/// One dimension: against the greatest of `high`.
 fn under_a_number(rows: Rows<'_>, high: &[u32], low: &[u32], from: usize, dead: &mut [bool]) {
     let top = high.iter().map(|&row| rows.value(row, from)).fold(f64::NEG_INFINITY, f64::max);
     for &row in low {
@@ -99,6 +104,7 @@ fn under_a_number(rows: Rows<'_>, high: &[u32], low: &[u32], from: usize, dead: 
     }
 }
 
+/// Every pair; a row that is marked already is not compared again.
 fn one_by_one(rows: Rows<'_>, high: &[u32], low: &[u32], from: usize, dead: &mut [bool]) {
     for &row in low {
         let point = &rows.at(row)[from..];
@@ -113,6 +119,7 @@ fn under_a_staircase(rows: Rows<'_>, high: &[u32], low: &[u32], from: usize, dea
     let falling = |ids: &[u32]| {
         let mut pairs: Vec<(f64, f64, u32)> =
             ids.iter().map(|&row| (rows.value(row, from), rows.value(row, from + 1), row)).collect();
+        // By numbers copied together: a sort of row numbers would look each comparison up in the array.
         pairs.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
         pairs
     };
@@ -128,6 +135,7 @@ fn under_a_staircase(rows: Rows<'_>, high: &[u32], low: &[u32], from: usize, dea
     }
 }
 
+/// Three dimensions or more: parted at the median of dimension `from`.
 fn in_parts(rows: Rows<'_>, high: &[u32], low: &[u32], from: usize, dead: &mut [bool]) {
     let (high, low) = within_reach(rows, high, low, from, dead);
     if high.len() * low.len() <= PAIRS {
@@ -142,19 +150,20 @@ fn in_parts(rows: Rows<'_>, high: &[u32], low: &[u32], from: usize, dead: &mut [
     let side = |ids: &[u32], keep: fn(f64, f64) -> bool| -> Vec<u32> {
         ids.iter().copied().filter(|&row| keep(rows.value(row, from), border)).collect()
     };
-    // From above to at most the border, dimension `from` is decided: what it strikes need not be asked again.
+    // From above to at most the border, dimension `from` is decided: rows that it marks are not looked at again.
     strike(rows, &side(&high, |x, m| x >= m), &side(&low, |x, m| x <= m), from + 1, dead);
     strike(rows, &side(&high, |x, m| x > m), &side(&low, |x, m| x > m), from, dead);
     strike(rows, &side(&high, |x, m| x < m), &side(&low, |x, m| x < m), from, dead);
 }
 
+/// All pairs of the rows left by [`within_reach`], of which there may be none.
 fn strike_few(rows: Rows<'_>, high: &[u32], low: &[u32], from: usize, dead: &mut [bool]) {
     if !high.is_empty() {
         one_by_one(rows, high, low, from, dead);
     }
 }
 
-/// What can still matter: rows of `low` that no dimension puts above all of `high`, and rows of `high` that no
+/// The rows that can still matter: rows of `low` that no dimension puts above all of `high`, and rows of `high` that no
 /// dimension puts below all of `low`.
 fn within_reach(
     rows: Rows<'_>,
@@ -164,13 +173,13 @@ fn within_reach(
     dead: &[bool],
 ) -> (Vec<u32>, Vec<u32>) {
     let extreme = |ids: &[u32], start: f64, choose: fn(f64, f64) -> f64| {
-        let mut found = vec![start; rows.dimensions - from];
+        let mut corner = vec![start; rows.dimensions - from];
         for &row in ids {
-            for (best, &value) in found.iter_mut().zip(&rows.at(row)[from..]) {
+            for (best, &value) in corner.iter_mut().zip(&rows.at(row)[from..]) {
                 *best = choose(*best, value);
             }
         }
-        found
+        corner
     };
     let top = extreme(high, f64::NEG_INFINITY, f64::max);
     let low: Vec<u32> = low

@@ -1,7 +1,7 @@
-//! Statistics whose loops NumPy has no word for.
+//! Statistics whose loops cannot be written as operations on NumPy arrays.
 //!
-//! Pure functions of numbers: no file, no Python, nothing else of ours. What they are for, and where they
-//! come from, stands in `thinktime.stats`.
+//! Pure functions of numbers: no file, no Python, no other crate of thinktime. Their use and their sources are
+//! described in `thinktime.stats`.
 
 pub mod dominance;
 pub mod pareto;

@@ -33,20 +33,29 @@ pub struct NotANumber {
 pub struct ParetoSet {
     dimensions: usize,
     n: u64,
-    /// Rows of the candidates, then of those that wait; and their positions in the stream.
+    /// Rows of the candidates, then of those that wait.
     rows: Vec<f64>,
+    /// Position in the stream of each of these rows.
     positions: Vec<u64>,
+    /// Number of candidates.
     candidates: usize,
+    /// Number of waiting points at which they are joined.
     waiting_most: usize,
+    /// Rows of the pilots: copies, since the candidates move with every join.
     pilots: Vec<f64>,
+    /// Rows of the latest points, a ring.
     sample: Vec<f64>,
+    /// Points put into the sample so far.
     sampled: usize,
-    /// Number of points seen at which pilots are chosen again.
+    /// Number of points of the stream at which pilots are chosen again.
     choose_at: u64,
 }
 
 impl ParetoSet {
-    /// An empty set of points with this many dimensions, at least one.
+    /// An empty set of points with this number of dimensions.
+    ///
+    /// # Panics
+    /// There are no dimensions.
     pub fn new(dimensions: usize) -> ParetoSet {
         assert!(dimensions > 0, "a point has at least one dimension");
         ParetoSet {
@@ -63,7 +72,7 @@ impl ParetoSet {
         }
     }
 
-    /// Points seen.
+    /// Number of points of the stream so far.
     pub fn n(&self) -> u64 {
         self.n
     }
@@ -71,6 +80,7 @@ impl ParetoSet {
     /// Adds points, a row of `dimensions` numbers each. After an error the set holds the points before it.
     pub fn absorb(&mut self, rows: &[f64]) -> Result<(), NotANumber> {
         match self.dimensions {
+            // A loop for each usual number: the comparison of two points is then a few instructions without a branch.
             1 => self.pass::<1>(rows),
             2 => self.pass::<2>(rows),
             3 => self.pass::<3>(rows),
@@ -105,7 +115,7 @@ impl ParetoSet {
                 if row.iter().any(|value| value.is_nan()) {
                     return Err(NotANumber { row: self.n });
                 }
-                // Minus zero equals zero, but would come before it in order.
+                // Minus zero equals zero, but would come before it in order; adding zero makes it one.
                 self.rows.extend(row.iter().map(|value| value + 0.0));
                 self.positions.push(self.n);
                 if self.positions.len() - self.candidates >= self.waiting_most {
@@ -169,7 +179,8 @@ impl ParetoSet {
         self.waiting_most = (2 * self.waiting_most).min(WAITING_LEAST).max(2 * self.candidates);
     }
 
-    /// One after another, the candidate that dominates most of the sample that is left.
+    /// Chooses pilots greedily: one after another, the candidate that dominates most of the rest of the sample (maximum
+    /// coverage; a greedy choice covers at least 63 % of what the best choice does).
     fn choose_pilots(&mut self) {
         let d = self.dimensions;
         // Evenly over the candidates: to mark the sample for all of them would cost more than pilots save.
@@ -195,13 +206,13 @@ impl ParetoSet {
 const WORDS: usize = SAMPLE / 64;
 type Marks = [u64; WORDS];
 
-/// Which points of the sample `pilot` dominates.
+/// The points of the sample that `pilot` dominates.
 fn marks(dimensions: usize, sample: &[f64], pilot: &[f64]) -> Marks {
-    let mut found = [0; WORDS];
+    let mut covered = [0; WORDS];
     for (k, row) in sample.chunks_exact(dimensions).enumerate() {
-        found[k / 64] |= u64::from(below(row, pilot)) << (k % 64);
+        covered[k / 64] |= u64::from(below(row, pilot)) << (k % 64);
     }
-    found
+    covered
 }
 
 /// Whether `pilot` equals or exceeds `row` in everything; without branches where the dimensions are known.

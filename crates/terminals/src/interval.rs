@@ -1,4 +1,5 @@
-//! The median of a few batches, with a distribution-free confidence interval.
+//! The median of a few batches, with a distribution-free confidence interval (Conover, Practical Nonparametric
+//! Statistics, section 3.2). Times have heavy tails: a mean and its normal interval would follow single disturbances.
 
 use serde::{Deserialize, Serialize};
 

@@ -58,7 +58,7 @@ pub struct Policy {
     pub pause: Span,
 }
 
-/// A request that has been served, and what its time went to, waiting apart.
+/// A request that has been served, and the parts of its service; waiting is in none of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Done {
     /// Whose it was.
@@ -80,7 +80,7 @@ pub struct Controller {
     /// Present are all requests; busy is the controller itself.
     roster: Roster,
     units: Vec<Unit>,
-    /// One queue for all, or one a drive.
+    /// One queue for all drives, or one for each.
     queues: Vec<Waiting<Ask>>,
     first_slot: Slot,
     stream: Stream,
@@ -90,29 +90,31 @@ pub struct Controller {
     last: usize,
     /// Drives whose arm is there and that wait for the controller.
     ready: VecDeque<usize>,
-    /// Whether it pauses after a transfer, and what it does next.
+    /// Whether it pauses after a transfer.
     pausing: bool,
+    /// The request that it turns to after the pause.
     chosen: Option<Ask>,
 }
 
-/// A drive, and what it does.
+/// A drive and its present access.
 #[derive(Clone, Debug)]
 struct Unit {
     drive: Drive,
     /// Present are requests for this drive; busy is it while it seeks or transfers.
     roster: Roster,
-    /// Cylinders of the drives before.
+    /// Cylinders of all drives before this one: where its own begin on a combined axis.
     before: u64,
     active: Option<Active>,
 }
 
+/// The request that a drive works on.
 #[derive(Clone, Copy, Debug)]
 struct Active {
     ask: Ask,
     parts: Parts,
-    /// What the drive did for it before `since`.
+    /// Time that the drive gave it before `since`.
     done: Span,
-    /// When the drive began what it does now; none while it waits for the controller.
+    /// When the drive began the present seek or transfer; none while it waits for the controller.
     since: Option<Time>,
 }
 
@@ -127,7 +129,7 @@ impl Unit {
         self.active.map_or(0, |active| u128::from(active.received(now).0))
     }
 
-    /// The drive turns to `ask`.
+    /// Begins the access of `ask`: the arm starts.
     fn begin(&mut self, ask: Ask, now: Time) -> Parts {
         let parts = self.drive.position(ask.block);
         self.roster.busy.begin(now);
@@ -137,12 +139,14 @@ impl Unit {
 }
 
 impl Controller {
-    /// How many slots of the calendar a controller with `drives` drives takes, from its first one on.
+    /// Number of calendar slots of a controller with `drives` drives, from its first one on.
     pub fn slots(drives: u32) -> u32 {
+        // One for the controller, and one a drive: with overlapped seeks all arms can be due at different times.
         1 + drives
     }
 
-    /// A controller with room for requests of customers below `customers`; there may be more.
+    /// An idle controller with all arms at cylinder 0, and room for requests of customers below `customers`; it grows
+    /// where there are more. `stream` draws the latencies that are random.
     ///
     /// # Panics
     /// There are no `drives`.
@@ -163,6 +167,7 @@ impl Controller {
             before: before(index),
             active: None,
         };
+        // An arm that moves by itself must find its next request without those of other drives in the way.
         let own_queues = policy.overlapped_seeks || policy.sweep == Sweep::Alternate;
         let queues = if own_queues { drives.len() } else { 1 };
         Controller {
@@ -180,7 +185,7 @@ impl Controller {
         }
     }
 
-    /// A request comes, at `calendar.now()`; what is idle begins on it.
+    /// Adds a request at `calendar.now()`; an idle drive, or controller, begins it.
     ///
     /// # Panics
     /// There is no such drive; in debug builds, when it reaches beyond the last block.
@@ -200,8 +205,8 @@ impl Controller {
         self.begin(index, calendar);
     }
 
-    /// What was due in a `slot` of the controller's happens, and what is idle then begins on the next request:
-    /// returns the one that is done, if one is.
+    /// Handles the event that was due in a `slot` of the controller, and begins what can begin then; returns the
+    /// request that is done, if one is.
     pub fn due(&mut self, slot: Slot, calendar: &mut Calendar) -> Option<Done> {
         match slot.0 - self.first_slot.0 {
             // One slot serves pauses and transfers: they never overlap, since nothing is begun during a
@@ -219,7 +224,7 @@ impl Controller {
         }
     }
 
-    /// Where `cylinder` of `drive` is on the axis that is looked along.
+    /// Place of `cylinder` of `drive` on the axis that the discipline looks along.
     fn place(&self, drive: usize, cylinder: u64) -> u64 {
         match self.policy.sweep {
             Sweep::Combined if self.queues.len() == 1 => self.units[drive].before + cylinder,
@@ -237,17 +242,18 @@ impl Controller {
     /// The next request of all queues, of which each has its turn.
     fn choose(&mut self) -> Option<Ask> {
         let (last, queues) = (self.last, self.queues.len());
+        // The queue served last comes last. A single queue is reached whatever the drive, by the remainder.
         (1..=queues).find_map(|step| self.take((last + step) % queues))
     }
 
-    /// The pause is over.
+    /// Begins what can begin on every drive, after a pause.
     fn begin_all(&mut self, calendar: &mut Calendar) {
         for drive in 0..self.units.len() {
             self.begin(drive, calendar);
         }
     }
 
-    /// What can begin begins: `drive` may have become idle, or have got its first request.
+    /// Begins what can begin: `drive` may have become idle, or have got its first request.
     fn begin(&mut self, drive: usize, calendar: &mut Calendar) {
         // `begin_all` makes up for it when the pause is over.
         if self.pausing {
@@ -264,7 +270,7 @@ impl Controller {
         }
     }
 
-    /// The arm of `drive`, if that is idle, goes to its next request.
+    /// Sends the arm of `drive`, if that is idle, to its next request.
     fn seek(&mut self, drive: usize, calendar: &mut Calendar) {
         if self.units[drive].active.is_some() {
             return;
@@ -281,7 +287,7 @@ impl Controller {
         }
     }
 
-    /// The arm of `drive` is there: it waits for the controller.
+    /// Puts `drive`, whose arm is in place, into the queue for the controller.
     fn wait(&mut self, drive: usize, now: Time) {
         let unit = &mut self.units[drive];
         let Some(active) = &mut unit.active else { return };
@@ -292,7 +298,7 @@ impl Controller {
         self.ready.push_back(drive);
     }
 
-    /// An idle controller turns to the drive that waits for it longest.
+    /// Turns an idle controller to the drive that waits for it longest.
     fn pass(&mut self, calendar: &mut Calendar) {
         if self.holder.is_some() || self.pausing {
             return;
@@ -306,7 +312,7 @@ impl Controller {
         self.hold(drive, calendar);
     }
 
-    /// The controller is busy with `drive` from now until its blocks have passed.
+    /// Keeps the controller busy with `drive` from now until its blocks have passed.
     fn hold(&mut self, drive: usize, calendar: &mut Calendar) {
         let now = calendar.now();
         let unit = &mut self.units[drive];
@@ -316,6 +322,7 @@ impl Controller {
         let there = now + (parts.all() - *done);
         unit.drive.pass(parts, there, (ask.block, ask.blocks), &mut self.stream);
         let held = parts.all() - *done;
+        // The request entered with no demand; it is known only now, and the utilisation law needs it when it leaves.
         unit.roster.set_demand(ask.customer, parts.all());
         self.roster.set_demand(ask.customer, held);
         self.roster.busy.begin(now);
@@ -323,7 +330,7 @@ impl Controller {
         calendar.set(self.first_slot, now + held, Priority::Completion);
     }
 
-    /// The blocks have passed.
+    /// Ends the access whose blocks have passed.
     fn end(&mut self, calendar: &mut Calendar) -> Option<Done> {
         let now = calendar.now();
         let drive = self.holder.take()?;
@@ -370,7 +377,7 @@ impl Controller {
         self.roster.balance().mean_present(now)
     }
 
-    /// Part of the time that the controller was at work.
+    /// Share of the time in which the controller was at work.
     pub fn utilisation(&self, now: Time) -> f64 {
         self.roster.busy().mean(now)
     }
@@ -397,7 +404,8 @@ impl Controller {
         since.map_or(0, |since| u128::from(now.since(since).0))
     }
 
-    /// Little's law, flow balance and the utilisation law, of the controller and of each drive, to the nanosecond.
+    /// Checks Little's law, flow balance and the utilisation law, of the controller and of each drive, to the
+    /// nanosecond.
     ///
     /// # Errors
     /// One of them does not hold: a defect of the controller.

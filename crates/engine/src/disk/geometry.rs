@@ -1,9 +1,11 @@
-//! What a drive is, how long it takes, and where its time went.
+//! Geometry and timing of a drive, and the accounts of its time.
+//!
+//! Whole nanoseconds throughout: the parts of an access must sum exactly to its service for the utilisation law.
 
 use crate::random::Stream;
 use crate::time::{Span, Time};
 
-/// What a disk is, and how long it takes.
+/// Geometry and timing of a disk or drum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
     /// Positions of the arm; 1 for a drum.
@@ -14,21 +16,22 @@ pub struct Geometry {
     pub blocks_per_track: u64,
     /// Time of a revolution [ns].
     pub revolution: Span,
-    /// Before any access, near or far.
+    /// Fixed time before any access, near or far.
     pub start: Span,
     /// Seek to the next cylinder.
     pub seek: Span,
     /// More for each further cylinder.
     pub seek_further: Span,
-    /// From so many cylinders on, the arm has its full speed: more for each cylinder beyond, instead.
+    /// Distance in cylinders, at least 1, at which the arm has its full speed, and the time for each cylinder beyond
+    /// it, instead of `seek_further`.
     pub seek_far: Option<(u64, Span)>,
-    /// How the wait for the block is found.
+    /// Law of the wait until the block comes under the head.
     pub rotation: Rotation,
-    /// How long the blocks take once the first is there.
+    /// Law of the time for the blocks once the first is there.
     pub transfer: Transfer,
 }
 
-/// When the block comes under the head.
+/// Law of the time until a block comes under the head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rotation {
     /// By where the platter is at that time; block 0 of a track passes at time 0.
@@ -39,7 +42,7 @@ pub enum Rotation {
     Fixed(Span),
 }
 
-/// How long blocks take to pass.
+/// Law of the time that blocks take to pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transfer {
     /// A revolution for a track of them.
@@ -47,7 +50,7 @@ pub enum Transfer {
     /// A revolution for a track of them, and each boundary of cylinders costs whole revolutions: the step of the arm,
     /// and the wait until the next block comes round.
     Revolutions,
-    /// This each: blocks of several tracks, or a channel that takes part of each revolution.
+    /// This time for each block: blocks of several tracks, or a channel that takes part of each revolution.
     Each(Span),
 }
 
@@ -61,12 +64,12 @@ impl Geometry {
         self.tracks_per_cylinder * self.blocks_per_track
     }
 
-    /// Where the arm must stand for `block`: blocks fill a cylinder before the next begins.
+    /// The cylinder of `block`: blocks fill a cylinder before the next begins.
     pub fn cylinder(&self, block: u64) -> u64 {
         block / self.blocks_per_cylinder()
     }
 
-    /// Time to move the arm over so many `cylinders`: linear, with a second slope for long seeks; 0 where it
+    /// Time to move the arm over this number of `cylinders`: linear, with a second slope for long seeks; 0 where it
     /// stays.
     pub fn seek_time(&self, cylinders: u64) -> Span {
         match cylinders {
@@ -104,6 +107,7 @@ impl Geometry {
             Transfer::Each(block) => block.0 * blocks,
         };
         let crossing = match self.transfer {
+            // While the arm steps the platter goes on turning: the next block is back after whole revolutions.
             Transfer::Revolutions => self.seek.0.next_multiple_of(self.revolution.0),
             _ => self.seek.0,
         };
@@ -161,11 +165,12 @@ impl Drive {
         Drive { geometry, arm: 0, accesses: Accesses::default() }
     }
 
-    /// An access to `block` begins: the arm goes there.
+    /// Begins an access to `block`: the arm goes there. Returns its parts as far as they are known.
     pub(crate) fn position(&mut self, block: u64) -> Parts {
         let cylinder = self.geometry.cylinder(block);
         let start = self.geometry.start;
         let seek = self.geometry.seek_time(cylinder.abs_diff(self.arm));
+        // Accounts are kept by part when it begins, not when it ends: a run that ends during an access counts it.
         self.accesses.count += 1;
         self.accesses.moved += u64::from(cylinder != self.arm);
         self.accesses.start += u128::from(start.0);

@@ -62,7 +62,7 @@ impl Disk {
         }
     }
 
-    /// A request comes, at `calendar.now()`; an idle disk begins on it.
+    /// Adds a request at `calendar.now()`; an idle disk begins on it.
     ///
     /// # Panics
     /// As [`Disk::ask`].
@@ -71,14 +71,14 @@ impl Disk {
         self.begin(calendar);
     }
 
-    /// What was due in the disk's slot happens, and the next request is begun: returns whose is done.
+    /// Ends the access that was due in the disk's slot, and begins the next: returns whose access ended.
     pub fn due(&mut self, calendar: &mut Calendar) -> Option<u32> {
         let done = self.end(calendar.now())?;
         self.begin(calendar);
         Some(done)
     }
 
-    /// A request comes, and waits even for an idle disk: for a system that begins each access itself, by
+    /// Adds a request that waits even for an idle disk: for a system that begins each access itself, by
     /// [`Disk::begin`], and takes its end by [`Disk::end`].
     ///
     /// # Panics
@@ -93,7 +93,7 @@ impl Disk {
         self.waiting.push(self.drive.geometry.cylinder(request.block), request);
     }
 
-    /// An idle disk begins on the next request, if there is one: returns whose.
+    /// Begins the next request, if the disk is idle and there is one: returns whose.
     pub fn begin(&mut self, calendar: &mut Calendar) -> Option<u32> {
         if self.serving.is_some() {
             return None;
@@ -104,7 +104,7 @@ impl Disk {
         Some(request.customer)
     }
 
-    /// The access that was due in the disk's slot ends, and the disk is idle: returns whose it was.
+    /// Ends the access that was due in the disk's slot, and leaves the disk idle: returns whose access it was.
     pub fn end(&mut self, now: Time) -> Option<u32> {
         let done = self.serving.take()?;
         self.roster.leave(done.customer, now);
@@ -125,7 +125,7 @@ impl Disk {
         calendar.set(self.slot, now + parts.all(), Priority::Completion);
     }
 
-    /// What the disk is.
+    /// Geometry and timing.
     pub fn geometry(&self) -> &Geometry {
         &self.drive.geometry
     }
@@ -145,16 +145,17 @@ impl Disk {
         self.stream.below(self.drive.geometry.blocks())
     }
 
-    /// Where the time of the accesses begun since statistics began went.
+    /// Accounts of the time of the accesses begun since statistics began.
     pub fn accesses(&self) -> Accesses {
         self.drive.accesses
     }
 
+    /// Service so far of the request that is being served [ns]; those that wait have had none.
     fn received(&self, now: Time) -> u128 {
         self.serving.map_or(0, |_| u128::from(now.since(self.started).0))
     }
 
-    /// Little's law, flow balance and the utilisation law, to the nanosecond.
+    /// Checks Little's law, flow balance and the utilisation law, to the nanosecond.
     ///
     /// # Errors
     /// One of them does not hold: a defect of the disk.

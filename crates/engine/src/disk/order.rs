@@ -1,10 +1,11 @@
-//! Who is next among the requests that wait for an arm.
+//! Order of the requests that wait for an arm (Denning, AFIPS SJCC 1967: SSTF and SCAN; LOOK turns back at the last
+//! request instead of the last cylinder).
 
 use serde::Deserialize;
 
 use std::collections::BTreeMap;
 
-/// Who is next.
+/// Rule by which the next request is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QueueDiscipline {
@@ -20,9 +21,11 @@ pub enum QueueDiscipline {
 #[derive(Clone, Debug)]
 pub(crate) struct Waiting<T> {
     discipline: QueueDiscipline,
-    /// By place (first come first served: 0) and order of coming.
+    /// By place (0 for all under first come, first served) and order of arrival. An ordered map has the nearest
+    /// request on either side of the arm in logarithmic time; saturated disks have long queues.
     requests: BTreeMap<(u64, u64), T>,
     arrivals: u64,
+    /// Direction of the sweep.
     upwards: bool,
 }
 
@@ -43,6 +46,7 @@ impl<T> Waiting<T> {
         let (above, below) = (|place| self.above(place), |place| self.below(place));
         let key = match self.discipline {
             QueueDiscipline::Fcfs => above(0),
+            // Of two equally near ones on different sides the first to come: a fixed choice would favour a side.
             QueueDiscipline::Sstf => [above(arm), below(arm)]
                 .into_iter()
                 .flatten()

@@ -5,7 +5,8 @@ use crate::time::Time;
 
 use super::{Roster, Station, Visit};
 
-/// A server for each customer. What is due stands in the customer's own far slot.
+/// A server for each customer. The end of its stay is due in the customer's own far slot, so that no queue has to be
+/// kept in order of time: the calendar is that queue.
 #[derive(Clone, Debug)]
 pub struct Delay {
     roster: Roster,
@@ -24,7 +25,7 @@ impl Station for Delay {
         let now = calendar.now();
         self.roster.enter(visit, now);
         self.roster.busy.begin(now);
-        // As an arrival: who has thought comes to the system, and completions at the same time make room
+        // As an arrival: a user who has thought comes to the system, and completions at the same time make room
         // first.
         calendar.set(calendar.far(visit.customer), now + visit.demand, Priority::Arrival);
     }

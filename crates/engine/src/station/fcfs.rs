@@ -11,8 +11,9 @@ use super::{Roster, Station, Visit};
 pub struct Fcfs {
     roster: Roster,
     slot: Slot,
-    /// The first is being served.
+    /// Customers in order of arrival; the first is being served.
     queue: Ring<u32>,
+    /// When the service of the first began.
     started: Time,
 }
 
@@ -54,6 +55,7 @@ impl Station for Fcfs {
 
     rostered!();
 
+    /// All of the time since the service in progress began; those that wait have had none.
     fn received(&self, now: Time) -> u128 {
         if self.queue.is_empty() { 0 } else { u128::from(now.since(self.started).0) }
     }

@@ -1,4 +1,4 @@
-//! Multi-level feedback.
+//! Multi-level feedback queues, as in CTSS.
 
 use std::collections::VecDeque;
 
@@ -19,7 +19,7 @@ pub struct Feedback {
     roster: Roster,
     server: Turns,
     levels: Vec<Level>,
-    /// Whose slice the server gives.
+    /// Level of the customer in service, which determines its slice.
     level: usize,
 }
 
@@ -77,18 +77,19 @@ impl Station for Feedback {
             }
             let (customer, level) = (turn.customer, (self.level + 1).min(self.levels.len() - 1));
             self.levels[level].waiting.push_back(turn);
-            // The one just put back is among them, so there is always somebody.
+            // The customer just put back is among them, so there is always one.
             turn = self.lowest()?;
-            // Who is alone goes on without switching.
+            // A customer that is alone goes on without switching.
             let started = if turn.customer == customer { now } else { self.server.switch(now) };
             now = started + turn.remaining.min(self.slice());
+            // At the horizon itself the calendar decides by priority and sequence which event is first.
             if now >= horizon {
                 calendar.count(slices - 1);
                 self.server.serve(turn, started, self.slice(), calendar);
                 return None;
             }
         }
-        // Less one: the slice that the calendar set is counted there.
+        // Less one: the slice that was set in the calendar is counted there.
         calendar.proceed(now, slices - 1);
         self.roster.leave(turn.customer, now);
         match self.lowest() {

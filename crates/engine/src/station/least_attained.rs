@@ -1,4 +1,4 @@
-//! Least attained service first (foreground-background, FB): those who have had least share the server.
+//! Least attained service first (foreground-background, FB): the limit of feedback queues for short slices.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -8,7 +8,7 @@ use crate::time::Time;
 
 use super::{Roster, Station, Visit};
 
-/// One server, shared in equal parts by those who have had the least service (Schrage 1967).
+/// One server, shared in equal parts by the customers that have had the least service (Schrage 1967).
 ///
 /// Customers with equal service form a group; the groups are a stack, the one with the least on top. When
 /// the top has caught up with the next, they join. Remainders below a nanosecond each are carried over, as in
@@ -17,9 +17,9 @@ use super::{Roster, Station, Visit};
 pub struct LeastAttained {
     roster: Roster,
     slot: Slot,
-    /// The last is served.
+    /// By falling service; the last, which has had the least, is served.
     groups: Vec<Group>,
-    /// Those who have all they asked for, and leave now.
+    /// Customers that have all their demand, and leave now.
     finished: VecDeque<u32>,
     arrivals: u64,
     updated: Time,
@@ -27,15 +27,16 @@ pub struct LeastAttained {
 
 #[derive(Clone, Debug, Default)]
 struct Group {
-    /// Service that each has had [ns].
+    /// Service that every member has had [ns].
     attained: u64,
-    /// Service given that does not make a nanosecond for each [ns].
+    /// Service given that does not make a nanosecond for every member [ns].
     rest: u64,
     /// (demand, order of coming, customer), the least first.
     members: BinaryHeap<Reverse<(u64, u64, u32)>>,
 }
 
 impl Group {
+    /// Shares `given` nanoseconds of service in equal whole parts.
     fn share(&mut self, given: u64) {
         let given = given + self.rest;
         let members = self.members.len() as u64;
@@ -43,13 +44,14 @@ impl Group {
         self.rest = given % members;
     }
 
+    /// Service so far of all members [ns].
     fn received(&self) -> u128 {
         u128::from(self.attained) * self.members.len() as u128 + u128::from(self.rest)
     }
 }
 
 impl LeastAttained {
-    /// An idle server; `slot` is the near slot of what is due next.
+    /// An idle server; `slot` is the near slot of its next event.
     pub fn new(roster: Roster, slot: Slot) -> LeastAttained {
         LeastAttained {
             roster,
@@ -61,7 +63,7 @@ impl LeastAttained {
         }
     }
 
-    /// Gives the service since the last update, sets those aside who have all, and joins equal groups.
+    /// Gives the service since the last update, sets aside the customers that have all, and joins equal groups.
     fn advance(&mut self, now: Time) {
         if let Some(group) = self.groups.last_mut() {
             group.share(now.since(self.updated).0);
@@ -94,10 +96,11 @@ impl LeastAttained {
         true
     }
 
+    /// Sets the next event.
     fn schedule(&self, calendar: &mut Calendar) {
         let mut wait = None;
         if let Some(top) = self.groups.last() {
-            // Whichever comes first: a member has all it asked for, or the group catches up with the next.
+            // Whichever comes first: a member has all its demand, or the group catches up with the next.
             let demand = top.members.peek().map_or(u64::MAX, |Reverse((demand, ..))| *demand);
             let next = self.groups.len().checked_sub(2).map_or(u64::MAX, |below| self.groups[below].attained);
             let needed = u128::from(demand.min(next) - top.attained) * top.members.len() as u128;

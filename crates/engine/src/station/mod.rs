@@ -1,6 +1,6 @@
-//! Stations: where customers wait and are served, each by its discipline.
+//! Stations, at which customers wait and are served by a discipline.
 //!
-//! | station | who is served |
+//! | station | customers in service |
 //! | --- | --- |
 //! | [`Fcfs`] | the first to come, by one server |
 //! | [`Servers`] | the most urgent, and of these the first to come, by one of several servers, to the end |
@@ -12,11 +12,11 @@
 //! | [`ShortestRemaining`] | the one with the least service to come (needs to know the demands) |
 //! | [`Delay`] | all, each by a server of its own |
 //!
-//! A station is told of arrivals and of what is due in its slot of the calendar; it returns who has been
-//! served. It counts its customers and its service in two ways each, and can tell whether they agree.
+//! A station is called for arrivals and for the events in its slot of the calendar; it returns the customer that has
+//! been served. It counts its customers and its service in two ways each, and checks that they agree.
 //! Customers are numbers; a customer is in one station at a time.
 
-/// The ways to the `roster` of a station.
+/// The two accessors of the `roster` of a station, which are the same in all of them.
 macro_rules! rostered {
     () => {
         fn roster(&self) -> &Roster {
@@ -64,18 +64,19 @@ use crate::time::{Span, Time};
 pub struct Visit {
     /// Number of the customer, unlike that of any other in the station.
     pub customer: u32,
-    /// Service that it asks for.
+    /// Service that it needs.
     pub demand: Span,
-    /// The lower is the more urgent. Stations without priorities do not look at it.
+    /// Priority, 0 the most urgent. Stations without priorities ignore it; the others keep a queue for each, so that it
+    /// should be a small number.
     pub priority: u32,
 }
 
 /// A place where customers are served.
 pub trait Station {
-    /// A customer comes, at `calendar.now()`.
+    /// Adds a customer at `calendar.now()`.
     fn arrive(&mut self, visit: Visit, calendar: &mut Calendar);
 
-    /// What was due in a `slot` of the station happens; returns the customer who has been served, if one has.
+    /// Handles the event that was due in a `slot` of the station; returns the customer that has been served, if any.
     /// The station may go on by itself up to (not including) [`Calendar::horizon`]: `calendar.now()` is then
     /// the time of the departure.
     fn due(&mut self, slot: Slot, calendar: &mut Calendar) -> Option<u32>;
@@ -83,7 +84,7 @@ pub trait Station {
     /// The customers of the station and its statistics.
     fn roster(&self) -> &Roster;
 
-    /// The same, to be changed.
+    /// The customers of the station and its statistics, to be changed.
     fn roster_mut(&mut self) -> &mut Roster;
 
     /// Service so far of those present, that in progress included [ns].
@@ -94,7 +95,7 @@ pub trait Station {
         0
     }
 
-    /// Little's law, flow balance and the utilisation law, to the nanosecond.
+    /// Checks Little's law, flow balance and the utilisation law, to the nanosecond.
     ///
     /// # Errors
     /// One of them does not hold: a defect of the station.
@@ -109,7 +110,7 @@ pub trait Station {
     }
 }
 
-/// A station whose discipline is chosen when a run is set up.
+/// A station whose discipline is chosen when a run is set up; the variants are the disciplines of this module.
 #[derive(Clone, Debug)]
 pub enum AnyStation {
     Fcfs(Fcfs),
@@ -124,7 +125,7 @@ pub enum AnyStation {
 }
 
 // An enum and not a boxed trait: calls in the innermost loop are then a jump table, and can be inlined.
-macro_rules! each {
+macro_rules! dispatch {
     ($any:expr, $station:ident => $act:expr) => {
         match $any {
             AnyStation::Fcfs($station) => $act,
@@ -143,29 +144,29 @@ macro_rules! each {
 impl Station for AnyStation {
     #[inline]
     fn arrive(&mut self, visit: Visit, calendar: &mut Calendar) {
-        each!(self, station => station.arrive(visit, calendar));
+        dispatch!(self, station => station.arrive(visit, calendar));
     }
 
     #[inline]
     fn due(&mut self, slot: Slot, calendar: &mut Calendar) -> Option<u32> {
-        each!(self, station => station.due(slot, calendar))
+        dispatch!(self, station => station.due(slot, calendar))
     }
 
     #[inline]
     fn roster(&self) -> &Roster {
-        each!(self, station => station.roster())
+        dispatch!(self, station => station.roster())
     }
 
     #[inline]
     fn roster_mut(&mut self) -> &mut Roster {
-        each!(self, station => station.roster_mut())
+        dispatch!(self, station => station.roster_mut())
     }
 
     fn received(&self, now: Time) -> u128 {
-        each!(self, station => station.received(now))
+        dispatch!(self, station => station.received(now))
     }
 
     fn overhead(&self, now: Time) -> u128 {
-        each!(self, station => station.overhead(now))
+        dispatch!(self, station => station.overhead(now))
     }
 }

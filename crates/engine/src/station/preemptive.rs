@@ -1,4 +1,6 @@
 //! Preemptive-resume priorities.
+//!
+//! Priorities index a vector of queues: they are few and fixed, and the most urgent queue is found in as many steps.
 
 use std::collections::VecDeque;
 
@@ -8,14 +10,14 @@ use crate::time::{Span, Time};
 use super::turns::{Turn, Turns, UNLIMITED};
 use super::{Roster, Station, Visit};
 
-/// One server; the more urgent takes it at once, and the other later goes on where it was.
+/// One server; a more urgent customer takes it at once, and the other later resumes where it was.
 #[derive(Clone, Debug)]
 pub struct PreemptivePriority {
     roster: Roster,
     server: Turns,
-    /// Who waits, by priority. One who was preempted stands first.
+    /// Customers that wait, by priority. One that was preempted stands first.
     waiting: Vec<VecDeque<Turn>>,
-    /// Priority of the one who is served.
+    /// Priority of the customer in service.
     level: usize,
 }
 
@@ -44,7 +46,7 @@ impl Station for PreemptivePriority {
                 self.roster.busy.begin(now);
                 self.serve(turn, level, calendar);
             }
-            // One who has all it asked for is not preempted: its completion is due now.
+            // A customer that has all its demand is not preempted: its completion is due now.
             Some(remaining) if level < self.level && remaining > Span::ZERO => {
                 if let Some(other) = self.server.break_off(now) {
                     // In front: it came before those of its priority that wait, and would otherwise lose its

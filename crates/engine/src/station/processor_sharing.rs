@@ -19,12 +19,12 @@ pub struct ProcessorSharing {
     /// (share at which its demand is met, order of coming, customer), the least first.
     present: BinaryHeap<Reverse<(u64, u64, u32)>>,
     arrivals: u64,
-    /// Service that one present all along would have had [ns].
+    /// Service that a customer present from the start of the run would have had [ns].
     share: u64,
-    /// Service given that does not make a nanosecond for each [ns]; less than the number present.
+    /// Service given that does not make a nanosecond for everybody [ns]; less than the number present.
     rest: u64,
     updated: Time,
-    /// Sum over those present of the share when they came.
+    /// Sum over the customers present of the share when they came: `received` is then one product, not a sum over all.
     shares_at_arrival: u128,
 }
 
@@ -58,6 +58,7 @@ impl ProcessorSharing {
         self.updated = now;
     }
 
+    /// Sets the next completion, which every arrival and departure moves.
     fn schedule(&self, calendar: &mut Calendar) {
         if let Some(Reverse((finish, ..))) = self.present.peek() {
             // In 128 bits: a long demand among many customers exceeds 2^64 ns.

@@ -1,4 +1,7 @@
 //! A queue in a circle of memory.
+//!
+//! `VecDeque` can do the same, but takes and puts in two operations, each with its own bounds; `go_round` is the
+//! innermost step of round robin.
 
 /// First in, first out; going round costs a load and a store.
 #[derive(Clone, Debug)]
@@ -17,6 +20,7 @@ impl<T: Copy + Default> Default for Ring<T> {
 }
 
 impl<T: Copy + Default> Ring<T> {
+    /// Place in memory of the item `place` steps behind the first.
     #[inline]
     fn index(&self, place: usize) -> usize {
         (self.head + place) & (self.items.len() - 1)
@@ -44,6 +48,7 @@ impl<T: Copy + Default> Ring<T> {
         self.len += 1;
     }
 
+    /// Doubles the memory, with the first item at its start.
     #[cold]
     fn grow(&mut self) {
         let mut items = Vec::with_capacity(2 * self.len);
@@ -68,7 +73,7 @@ impl<T: Copy + Default> Ring<T> {
         if self.len == 0 { None } else { Some(self.items[self.head]) }
     }
 
-    /// `item` joins the end, and the first leaves: `item` itself where there is nobody.
+    /// Puts `item` at the end and takes the first, which is `item` itself in an empty ring.
     #[inline]
     pub fn go_round(&mut self, item: T) -> T {
         if self.len == 0 {

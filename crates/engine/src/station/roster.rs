@@ -1,4 +1,4 @@
-//! Who is in a station, since when and for what; and what that amounts to.
+//! The customers of a station with their arrival times and demands, and the statistics that follow.
 
 use crate::balance::{Balance, Busy};
 use crate::laws::{LawViolation, Laws};
@@ -12,9 +12,11 @@ pub struct Roster {
     name: String,
     balance: Balance,
     pub(crate) busy: Busy,
-    /// By customer; those absent entered never.
+    /// By number of the customer; one that is absent entered at `Time::NEVER`. A vector and not a map: every event
+    /// of a station looks here.
     stays: Vec<Stay>,
-    /// Sum of the stays of those who left, from their arrival on [ns].
+    /// Sum of the stays of those who left, from their arrival on [ns]: unlike those in `balance`, not cut at the start
+    /// of statistics, since a mean stay is one of whole stays.
     stayed: u128,
     /// Time of the server for itself before statistics began [ns]: stations count it from the start of the
     /// run.
@@ -47,6 +49,7 @@ impl Roster {
         &self.name
     }
 
+    /// Adds the customer of `visit`.
     #[inline]
     pub(crate) fn enter(&mut self, visit: Visit, now: Time) {
         let index = visit.customer as usize;
@@ -64,7 +67,7 @@ impl Roster {
         self.stays.resize((index + 1).max(2 * self.stays.len()), ABSENT);
     }
 
-    /// `customer` leaves, having got what it asked for.
+    /// Removes `customer`, which has got all its demand.
     #[inline]
     pub(crate) fn leave(&mut self, customer: u32, now: Time) {
         let stay = std::mem::replace(&mut self.stays[customer as usize], ABSENT);
@@ -73,18 +76,18 @@ impl Roster {
         self.stayed += u128::from(now.since(stay.entered).0);
     }
 
-    /// What `customer`, who is present, asked for.
+    /// Demand of `customer`, which is present.
     #[inline]
     pub(super) fn demand(&self, customer: u32) -> Span {
         self.stays[customer as usize].demand
     }
 
-    /// What `customer`, for whom `remaining` is to come, has had [ns].
+    /// Service that `customer` has had [ns], if `remaining` is to come.
     pub(super) fn had(&self, customer: u32, remaining: Span) -> u128 {
         u128::from((self.demand(customer) - remaining).0)
     }
 
-    /// What `customer` asks for turns out to be `demand`.
+    /// Sets the demand of `customer`, for stations that learn it when service begins.
     pub(crate) fn set_demand(&mut self, customer: u32, demand: Span) {
         self.stays[customer as usize].demand = demand;
     }
@@ -105,7 +108,7 @@ impl Roster {
         self.stayed as f64 / self.balance.left() as f64 * 1e-9
     }
 
-    /// Mean time of that in which they were not served [s].
+    /// Mean part of that time in which they were not served [s].
     pub fn mean_wait(&self) -> f64 {
         (self.stayed - self.busy.completed()) as f64 / self.balance.left() as f64 * 1e-9
     }
@@ -116,11 +119,12 @@ impl Roster {
         if length > 0.0 { (overhead - self.overhead_before) as f64 / length } else { 0.0 }
     }
 
-    /// When each of those present came.
+    /// Arrival times of the customers present.
     pub(super) fn entries(&self) -> impl Iterator<Item = Time> + '_ {
         self.stays.iter().map(|stay| stay.entered).filter(|entered| *entered != Time::NEVER)
     }
 
+    /// Checks the laws of customers and of service; `overhead` counts from the start of the run [ns].
     pub(crate) fn check(
         &self,
         now: Time,
@@ -133,6 +137,7 @@ impl Roster {
         self.busy.check(&self.name, now, received + (overhead - self.overhead_before), laws)
     }
 
+    /// Begins statistics anew at `now`; the arguments are as for [`Roster::check`].
     pub(crate) fn restart(&mut self, now: Time, received: u128, overhead: u128) {
         self.balance.restart(now);
         self.busy.restart(now, received);

@@ -33,21 +33,22 @@ impl RoundRobin {
         RoundRobin { roster, slice, server: Turns::new(slot, switching), waiting: Ring::default() }
     }
 
-    /// Length of a round of all present.
+    /// Length of a round of all present [ns]; saturated, which the horizon then never reaches.
     #[inline]
     fn round(&self) -> u64 {
         let switching = if self.waiting.is_empty() { Span::ZERO } else { self.server.switching() };
         (self.waiting.len() as u64 + 1).saturating_mul(self.slice.0 + switching.0)
     }
 
-    /// Whether two rounds end before the horizon: for one it does not pay to look at everybody.
+    /// Whether two rounds end before the horizon: for one round a pass over all customers does not pay.
     #[inline]
     fn rounds_may_fit(&self, now: Time, horizon: Time) -> bool {
         horizon.0.saturating_sub(now.0) > self.round().saturating_mul(2)
     }
 
-    /// Takes as many whole rounds from `now` on as nobody finishes in and nothing else is due in. The round
-    /// begins with `turn`; the server has switched to it. Returns how long they take.
+    /// Takes all whole rounds from `now` on in which nobody finishes and nothing else is due. The round begins with
+    /// `turn`; the server has switched to it. Returns their length.
+    // Out of line: `due` is small enough to be inlined without it.
     #[inline(never)]
     fn whole_rounds(&mut self, turn: &mut Turn, now: Time, horizon: Time) -> Span {
         let round = self.round();
@@ -95,8 +96,8 @@ impl Station for RoundRobin {
                 turn = self.waiting.go_round(turn);
                 started = self.server.switch(now);
             }
-            // Only after a round without a completion: when somebody finishes in every round, to look at all
-            // costs more than it saves.
+            // Only after a round without a completion: when somebody finishes in every round, a pass over all
+            // customers costs more than it saves.
             if in_round > self.waiting.len() {
                 in_round = 0;
                 if self.rounds_may_fit(started, horizon) {
@@ -104,13 +105,14 @@ impl Station for RoundRobin {
                 }
             }
             now = started + turn.remaining.min(self.slice);
-            // At the horizon itself the calendar decides by priority and sequence who is first.
+            // At the horizon itself the calendar decides by priority and sequence which event is first.
             if now >= horizon {
                 calendar.count(slices - 1);
                 self.server.serve(turn, started, self.slice, calendar);
                 return None;
             }
         }
+        // Less one: the slice that was set in the calendar is counted there.
         calendar.proceed(now, slices - 1);
         self.roster.leave(turn.customer, now);
         match self.waiting.pop() {

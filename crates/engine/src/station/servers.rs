@@ -14,10 +14,11 @@ pub struct Servers {
     roster: Roster,
     slot: Slot,
     servers: usize,
-    /// By priority.
+    /// Customers that wait, by priority.
     waiting: Vec<VecDeque<u32>>,
     /// (completion, order of beginning, customer), the earliest first.
     serving: BinaryHeap<Reverse<(Time, u64, u32)>>,
+    /// Services begun so far.
     begun: u64,
 }
 
@@ -34,6 +35,7 @@ impl Servers {
         self.serving.push(Reverse((now + self.roster.demand(customer), self.begun, customer)));
     }
 
+    /// Sets the earliest completion. One slot serves all servers: the heap has the order among them.
     fn schedule(&self, calendar: &mut Calendar) {
         if let Some(Reverse((completion, ..))) = self.serving.peek() {
             calendar.set(self.slot, *completion, Priority::Completion);
@@ -74,6 +76,7 @@ impl Station for Servers {
     rostered!();
 
     fn received(&self, now: Time) -> u128 {
+        // From the completion backwards: the start of each service is then not stored.
         let so_far = |Reverse((completion, _, customer)): &Reverse<(Time, u64, u32)>| {
             u128::from(self.roster.demand(*customer).0) - u128::from(completion.since(now).0)
         };

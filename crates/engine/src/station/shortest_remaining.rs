@@ -15,10 +15,10 @@ use super::{Roster, Station, Visit};
 pub struct ShortestRemaining {
     roster: Roster,
     server: Turns,
-    /// (what remains, order of coming, customer), the least first.
+    /// (remaining service, order of arrival, customer), the least first.
     waiting: BinaryHeap<Reverse<(Span, u64, u32)>>,
     arrivals: u64,
-    /// Order of coming of the one who is served.
+    /// Order of arrival of the customer in service, kept for when it has to wait again.
     order: u64,
 }
 
@@ -50,7 +50,7 @@ impl Station for ShortestRemaining {
                 self.roster.busy.begin(now);
                 self.serve(turn, self.arrivals, calendar);
             }
-            // Strictly less: to preempt for an equal remainder gains nothing, and who came first stays.
+            // Strictly less: to preempt for an equal remainder gains nothing, and the customer that came first stays.
             Some(remaining) if turn.remaining < remaining => {
                 if let Some(other) = self.server.break_off(now) {
                     self.wait(other, self.order);

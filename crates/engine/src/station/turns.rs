@@ -1,4 +1,4 @@
-//! What one server does for customers that it may not serve to the end at once.
+//! One server that customers get in turns: the part that preemptive and time-slicing stations share.
 
 use crate::calendar::{Calendar, Priority, Slot};
 use crate::time::{Span, Time};
@@ -18,7 +18,7 @@ pub(super) struct Turns {
     switched: u128,
 }
 
-/// A customer, and what it is still to get.
+/// A customer and its remaining service.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Turn {
     /// Number of the customer.
@@ -27,10 +27,11 @@ pub(super) struct Turn {
     pub remaining: Span,
 }
 
-/// A slice that nobody needs all of.
+/// A slice longer than any demand: the turn ends with the service.
 pub(super) const UNLIMITED: Span = Span(u64::MAX);
 
 impl Turn {
+    /// The first turn of a customer, with all its demand to come.
     #[inline]
     pub(super) fn first(visit: Visit) -> Turn {
         Turn { customer: visit.customer, remaining: visit.demand }
@@ -60,7 +61,7 @@ impl Turns {
         now + self.switching
     }
 
-    /// The server has switched for `time` more.
+    /// Counts `time` more of switching, for rounds that are taken in one step.
     #[inline]
     pub(super) fn have_switched(&mut self, time: Span) {
         self.switched += u128::from(time.0);
@@ -81,19 +82,19 @@ impl Turns {
         self.serve(turn, started, slice, calendar);
     }
 
-    /// The turn is over: returns it as it began.
+    /// Ends the turn: returns it as it began.
     #[inline]
     pub(super) fn end(&mut self) -> Option<Turn> {
         self.serving.take()
     }
 
-    /// What is to come at `now` of the service in progress.
+    /// Remaining service at `now` of the customer whose turn it is.
     pub(super) fn remaining(&self, now: Time) -> Option<Span> {
         // Only for stations without switching: with it, `started` may lie in the future.
         Some(self.serving?.remaining - now.since(self.started))
     }
 
-    /// The service in progress is broken off: returns whose it is, and what is to come.
+    /// Breaks off the service in progress: returns its customer with the remaining service.
     pub(super) fn break_off(&mut self, now: Time) -> Option<Turn> {
         let remaining = self.remaining(now)?;
         Some(Turn { remaining, ..self.end()? })

@@ -37,6 +37,8 @@ pub use short_form::expand;
 /// A distribution on the numbers from zero up, with checked parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
+// The law is private and reached through `new` or `parse` only: a distribution that exists has been checked, so that
+// drawing and moments need no errors.
 pub struct Distribution(#[serde(deserialize_with = "read")] Law);
 
 /// The kind of a distribution, with its parameters.
@@ -98,7 +100,8 @@ pub struct DistributionError {
 
 /// Largest value in a description; as a time, 31 years [s]. A value drawn may be larger.
 const LARGEST: f64 = 1e9;
-/// Most stages of an Erlang distribution: with this many it is practically deterministic (variation of 1 %).
+/// Most stages of an Erlang distribution: its coefficient of variation is then 1 / sqrt(stages), 1 %, and more stages
+/// are a mistake for a deterministic time.
 const MOST_STAGES: u32 = 10_000;
 /// Most values in a list: 8 MB, against mistakes in a file.
 const MOST_VALUES: usize = 1_000_000;
@@ -126,7 +129,7 @@ impl Distribution {
     /// A distribution of this law.
     ///
     /// # Errors
-    /// A parameter is out of its range; the error names it, what was given and what is allowed.
+    /// A parameter is out of its range; the error names it, the value given and the range.
     pub fn new(law: Law) -> Result<Distribution, DistributionError> {
         law.checked().map(Distribution)
     }
@@ -134,7 +137,7 @@ impl Distribution {
     /// The distribution that a description in any of its forms stands for.
     ///
     /// # Errors
-    /// The description is wrong; the error names the parameter, what was given and what is allowed.
+    /// The description is wrong; the error names the parameter, the value given and the range.
     pub fn parse(description: &Value) -> Result<Distribution, DistributionError> {
         let general = |problem: String| DistributionError {
             given: shortened(description),
@@ -147,6 +150,7 @@ impl Distribution {
                 let named = |error| DistributionError { given: shortened(description), ..error };
                 Distribution::new(Law::Deterministic { value }).map_err(named)
             }
+            // A short form is a table in another notation: both end in the same checks.
             Value::String(text) => match short_form::expand(text).map_err(general)? {
                 Value::Array(_) => Err(general("is a list, not a distribution".into())),
                 number @ Value::Number(_) => Distribution::parse(&number),
@@ -203,11 +207,12 @@ fn whole<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
 fn in_parts(message: &str, given: String) -> DistributionError {
     let message =
         message.replace("unknown variant", "unknown kind").replace("unknown field", "unknown parameter");
+    // Serde carries an error as one text; ours end with "; " and the remedy.
     let (problem, allowed) = message.rsplit_once("; ").unwrap_or((&message, FORMS));
     DistributionError { given, problem: problem.into(), allowed: allowed.into() }
 }
 
-/// Beginning of a description for an error message: lists can be long.
+/// Beginning of a description for an error message: lists can be long. Cut between characters, never inside one.
 fn shortened(description: impl ToString) -> String {
     const MOST: usize = 60;
     let text = description.to_string();
@@ -266,10 +271,12 @@ impl Law {
                 check.at_least("sd", *sd, 0.0)?;
             }
             Law::Weibull { shape, scale } => {
+                // Below, the mean is more than Gamma(21) = 2.4e18 times the scale, and times exceed all clocks.
                 check.shape(*shape, 0.05)?;
                 check.positive("scale", *scale)?;
             }
             Law::BoundedPareto { shape, low, high } => {
+                // Not 0: 1 - (low/high)^shape, by which is divided, would be 0 too.
                 check.shape(*shape, 0.001)?;
                 check.positive("low", *low)?;
                 check.positive("high", *high)?;
@@ -301,6 +308,7 @@ struct Check(&'static str);
 type Checked = Result<(), DistributionError>;
 
 impl Check {
+    /// The error of a parameter, in the words of its kind.
     fn error(
         &self,
         name: &str,
@@ -312,6 +320,7 @@ impl Check {
         DistributionError { given, problem: problem.into(), allowed: allowed.into() }
     }
 
+    /// Checks that a value is from `least` to the largest. NaN is in no range.
     fn at_least(&self, name: &str, value: f64, least: f64) -> Checked {
         if (least..=LARGEST).contains(&value) {
             return Ok(());
@@ -320,6 +329,7 @@ impl Check {
         Err(self.error(name, value, "is out of range", allowed))
     }
 
+    /// Checks that a value is above 0 and at most the largest.
     fn positive(&self, name: &str, value: f64) -> Checked {
         if value > 0.0 && value <= LARGEST {
             return Ok(());
@@ -328,6 +338,7 @@ impl Check {
         Err(self.error(name, value, "is out of range", allowed))
     }
 
+    /// Checks that a shape is from `least` to 1000, beyond which its powers leave the range of numbers.
     fn shape(&self, value: f64, least: f64) -> Checked {
         const MOST: f64 = 1000.0;
         if (least..=MOST).contains(&value) {
@@ -348,6 +359,7 @@ impl Check {
         }
     }
 
+    /// Checks that a list has 1 to a million values.
     fn length(&self, name: &str, length: usize) -> Checked {
         if (1..=MOST_VALUES).contains(&length) {
             return Ok(());
@@ -398,6 +410,7 @@ impl Check {
         Ok(())
     }
 
+    /// Checks that the points of a cumulative distribution function ascend from 0 to 1.
     fn empirical(&self, values: &[f64], cumulative: &[f64]) -> Checked {
         self.list("values", values, |value| *value >= 0.0, "from 0 to 1e9 [s]")?;
         self.shares("cumulative", cumulative)?;

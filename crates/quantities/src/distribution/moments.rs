@@ -1,17 +1,18 @@
-//! Moments and cumulative distribution function of each kind, in closed form.
+//! Moments and cumulative distribution function of each kind, in closed form (Johnson, Kotz and Balakrishnan,
+//! Continuous Univariate Distributions, 1994; Law, Simulation Modeling and Analysis, chapter 6).
 
 use libm::{erfc, lgamma};
 
 use super::{Distribution, Law};
 
-/// E T, E T^2, E T^3.
+/// Raw moments E T, E T^2, E T^3.
 type Raw = [f64; 3];
 
 impl Distribution {
     /// Mean.
     pub fn mean(&self) -> f64 {
         match &self.0 {
-            // What is a parameter is returned as it was given: by way of raw moments it would lose its last
+            // A mean that is a parameter is returned as it was given: by way of raw moments it would lose its last
             // digits.
             Law::Deterministic { value, .. } => *value,
             Law::Exponential { mean, max: None }
@@ -67,13 +68,16 @@ impl Distribution {
         skewness.is_finite().then_some(skewness)
     }
 
-    /// Second and third central moment. About the mean in the sum where there is a sum: no cancellation.
+    /// Second and third central moment. About the mean in the sum where there is a sum: no cancellation. A mixture of
+    /// parts with nearly equal means would otherwise lose its variance to the difference of two large squares.
     fn central(&self) -> [f64; 2] {
         let mean = self.mean();
         if let Law::Discrete { values, weights, .. } = &self.0 {
             let about = |power| values.iter().zip(weights).map(|(x, w)| w * (x - mean).powi(power)).sum();
             return [about(2), about(3)];
         }
+        // A part contributes its own moments and those of its mean about the common one: E (T - m)^3 with T - m = (T
+        // - p) + off, where E (T - p) = 0.
         let joined = |[second, third]: [f64; 2], weight: f64, [variance, skew]: [f64; 2], off: f64| {
             [
                 second + weight * (variance + off * off),
@@ -87,14 +91,17 @@ impl Distribution {
         }
         if let Law::Empirical { values, cumulative, .. } = &self.0 {
             return values.windows(2).zip(cumulative.windows(2)).fold([0.0; 2], |sum, (ends, below)| {
+                // A uniform piece: variance width^2 / 12, and no skewness.
                 let spread = [(ends[1] - ends[0]).powi(2) / 12.0, 0.0];
                 joined(sum, below[1] - below[0], spread, (ends[0] + ends[1]) / 2.0 - mean)
             });
         }
+        // The rest by raw moments: these kinds vary on the scale of their mean, and lose few digits.
         let [_, second, third] = self.raw();
         [second - mean * mean, third - 3.0 * mean * second + 2.0 * mean.powi(3)]
     }
 
+    /// The first three raw moments.
     fn raw(&self) -> Raw {
         match &self.0 {
             Law::Deterministic { value, .. } => [1, 2, 3].map(|n| value.powi(n)),
@@ -112,6 +119,7 @@ impl Distribution {
                 [1.0, 2.0, 3.0].map(|n: f64| (n * mu + (n * sigma).powi(2) / 2.0).exp())
             }
             Law::Weibull { shape, scale } => {
+                // E T^n = scale^n Gamma(1 + n / shape); by the logarithm, since Gamma overflows beyond 171.
                 [1.0, 2.0, 3.0].map(|n: f64| scale.powf(n) * lgamma(1.0 + n / shape).exp())
             }
             Law::BoundedPareto { shape, low, high } => {
@@ -143,6 +151,7 @@ impl Distribution {
             Law::Deterministic { value, .. } => f64::from(t >= *value),
             // What exceeds `max` becomes `max`: a step of the function there.
             Law::Exponential { max: Some(max), .. } if t >= *max => 1.0,
+            // 1 - e^-x by `exp_m1`: for small x the difference would lose all digits.
             Law::Exponential { mean, .. } => -(-t / mean).exp_m1(),
             Law::Hyperexponential { weights, means, .. } => {
                 weights.iter().zip(means).map(|(weight, mean)| -weight * (-t / mean).exp_m1()).sum()
@@ -151,6 +160,7 @@ impl Distribution {
             Law::Lognormal { mean, sd } if *sd == 0.0 => f64::from(t >= *mean),
             Law::Lognormal { mean, sd } => {
                 let (mu, sigma) = logarithm(*mean, *sd);
+                // By erfc, which keeps its digits in the lower tail; t = 0 gives erfc(inf) = 0.
                 erfc(-(t.ln() - mu) / (sigma * 2f64.sqrt())) / 2.0
             }
             Law::Weibull { shape, scale } => -(-(t / scale).powf(*shape)).exp_m1(),
@@ -160,6 +170,7 @@ impl Distribution {
             }
             Law::Uniform { low, high } if low == high => f64::from(t >= *low),
             Law::Uniform { low, high } => ((t - low) / (high - low)).clamp(0.0, 1.0),
+            // P(T > k) = ratio^(k + 1); a time between whole numbers counts as the one below.
             Law::Geometric { mean } => 1.0 - (mean / (1.0 + mean)).powf(t.floor() + 1.0),
             Law::Integers { low, high } => {
                 let (low, high) = (f64::from(*low), f64::from(*high));
@@ -176,6 +187,7 @@ impl Distribution {
     }
 }
 
+/// E T^n = n! mean^n.
 fn exponential(mean: f64) -> Raw {
     [mean, 2.0 * mean.powi(2), 6.0 * mean.powi(3)]
 }
@@ -190,7 +202,7 @@ fn cut_exponential(mean: f64, max: f64) -> Raw {
     [mean * first, 2.0 * mean.powi(2) * second, 6.0 * mean.powi(3) * third]
 }
 
-/// Whole numbers from `low` to `high`: those from 0 to n = high - low, moved.
+/// Whole numbers from `low` to `high`: those from 0 to n = high - low, moved. Sums of powers by Faulhaber, over n + 1.
 fn integers(low: f64, high: f64) -> Raw {
     let n = high - low;
     let (first, second, third) = (n / 2.0, n * (2.0 * n + 1.0) / 6.0, n * n * (n + 1.0) / 4.0);
@@ -207,7 +219,8 @@ fn logarithm(mean: f64, sd: f64) -> (f64, f64) {
     (mean.ln() - square / 2.0, square.sqrt())
 }
 
-/// Uniform from `low` to `high`: (high^(n+1) - low^(n+1)) / ((n+1) (high - low)), multiplied out.
+/// Uniform from `low` to `high`: (high^(n+1) - low^(n+1)) / ((n+1) (high - low)), divided out: the quotient as it
+/// stands would cancel for narrow pieces, and be 0 / 0 for atoms.
 fn piece(low: f64, high: f64) -> Raw {
     let (l, h) = (low, high);
     [(l + h) / 2.0, (l * l + l * h + h * h) / 3.0, (l + h) * (l * l + h * h) / 4.0]
@@ -231,7 +244,7 @@ fn bounded_pareto(shape: f64, low: f64, high: f64, n: f64) -> f64 {
     low.powf(n) * over(n - shape) / over(-shape)
 }
 
-/// 1 - sum_{i < shape} x^i e^-x / i!
+/// P(T <= t) of an Erlang time for x = t shape / mean: 1 - sum_{i < shape} x^i e^-x / i!
 fn erlang(shape: u32, x: f64) -> f64 {
     if x == 0.0 {
         return 0.0;
@@ -243,7 +256,7 @@ fn erlang(shape: u32, x: f64) -> f64 {
 
 /// The c.d.f. through the points: linear between them, 0 before the first and 1 from the last on.
 fn interpolated(values: &[f64], cumulative: &[f64], t: f64) -> f64 {
-    // The first value above t.
+    // The first value above t. The one before is at most t, so that the two differ, atoms included.
     let after = values.partition_point(|value| *value <= t);
     match after {
         0 => 0.0,

@@ -1,4 +1,12 @@
 //! The short form of a description: `hyperexponential(weights=[0.9,0.1],means=[0.1,5])`.
+//!
+//! ```text
+//! value       = description | list | number | duration
+//! description = name [ "(" [ name "=" value { "," name "=" value } ] ")" ]
+//! list        = "[" [ value { "," value } ] "]"
+//! ```
+//!
+//! A reader by recursive descent: the grammar is small, and its errors name the character and what is expected there.
 
 use serde_json::{Map, Number, Value};
 
@@ -18,10 +26,12 @@ pub fn expand(text: &str) -> Result<Value, String> {
     if reader.position < text.len() { Err(reader.expected("the end")) } else { Ok(value) }
 }
 
+/// Position in a text that is being read.
 struct Reader<'a> {
     text: &'a str,
     /// Next byte to be read.
     position: usize,
+    /// Values around the present one.
     depth: usize,
 }
 
@@ -34,6 +44,7 @@ impl Reader<'_> {
         self.position = self.text.len() - self.rest().trim_start().len();
     }
 
+    /// The error message where `what` was expected and something else is present.
     fn expected(&self, what: &str) -> String {
         let present = self.rest().chars().next().map_or("the text ends".to_owned(), |c| format!("{c:?}"));
         // Counted in characters, as an editor does, and not in bytes.
@@ -58,6 +69,7 @@ impl Reader<'_> {
         &self.text[from..self.position]
     }
 
+    /// A description, list or number.
     fn value(&mut self) -> Result<Value, String> {
         self.depth += 1;
         if self.depth > DEEPEST {
@@ -74,13 +86,15 @@ impl Reader<'_> {
         value
     }
 
+    /// A number, or a duration as its number of seconds.
     fn number(&mut self) -> Result<Value, String> {
         let start = self.position;
+        // Taken whole, sign, exponent and unit included: `parse` decides, so that 1e-3 is no 1 followed by a unit.
         let word = self.word(|c| c.is_ascii_alphanumeric() || "+-._".contains(c));
         let seconds = || word.parse().ok().or_else(|| parse_duration(word).ok());
         // A whole number stays one, because counts are read as integers.
-        let whole = word.parse::<i64>().map(Number::from);
-        if let Some(number) = whole.ok().or_else(|| seconds().and_then(Number::from_f64)) {
+        let integer = word.parse::<i64>().map(Number::from);
+        if let Some(number) = integer.ok().or_else(|| seconds().and_then(Number::from_f64)) {
             return Ok(Value::Number(number));
         }
         self.position = start;
@@ -122,6 +136,7 @@ impl Reader<'_> {
                 ));
             }
             let value = self.value()?;
+            // `kind` is in the table already, so that it cannot be given as a parameter either.
             if table.insert(name.clone(), value).is_some() {
                 return Err(format!("{name} is given twice"));
             }
@@ -129,6 +144,7 @@ impl Reader<'_> {
         Ok(Value::Object(table))
     }
 
+    /// A name; empty where none comes next.
     fn name(&mut self) -> String {
         self.word(|c| c.is_ascii_alphanumeric() || c == '_').to_owned()
     }

@@ -62,6 +62,7 @@ pub(crate) fn wall_offset_us() -> i64 {
 impl Interaction {
     /// Time from due input to prompt [s]; `None` for an unfinished interaction.
     pub fn response_s(&self) -> Option<f64> {
+        // Saturating: an input is never answered before it is due, and a defect must not become 584 years.
         self.completion_ns.map(|end_ns| end_ns.saturating_sub(self.arrival_ns) as f64 * 1e-9)
     }
 
@@ -87,12 +88,13 @@ impl Interaction {
 
     /// The interaction as a row of the log.
     pub(crate) fn row(&self, schema: &TableSchema) -> Row {
+        // By name, not by position: the vocabulary may gain columns that this source does not fill.
         let service = self.service.as_ref();
         let seconds = |ns: u64| Value::F64(ns as f64 * 1e-9);
         let instant = |ns: Option<u64>| {
             ns.map_or(Value::Null, |ns| Value::Time((ns / 1000) as i64 + self.wall_offset_us))
         };
-        let of = |value: &dyn Fn(&Service) -> Value| service.map_or(Value::Null, value);
+        let reported = |value: &dyn Fn(&Service) -> Value| service.map_or(Value::Null, value);
         schema
             .columns
             .iter()
@@ -106,14 +108,14 @@ impl Interaction {
                 "first_service" => instant(service.map(|service| service.began_ns)),
                 "first_output" => instant(self.first_output_ns),
                 "completion" => instant(self.completion_ns),
-                "service_s" => of(&|service| seconds(service.usage.cpu_ns())),
-                "user_s" => of(&|service| seconds(service.split_ns().0)),
-                "system_s" => of(&|service| seconds(service.split_ns().1)),
-                "page_faults_minor" => of(&|service| service.usage.page_faults_minor.into()),
-                "page_faults_major" => of(&|service| service.usage.page_faults_major.into()),
-                "reads" => of(&|service| service.reads.into()),
-                "writes" => of(&|service| service.writes.into()),
-                "output_bytes" => of(&|service| service.output_bytes.into()),
+                "service_s" => reported(&|service| seconds(service.usage.cpu_ns())),
+                "user_s" => reported(&|service| seconds(service.split_ns().0)),
+                "system_s" => reported(&|service| seconds(service.split_ns().1)),
+                "page_faults_minor" => reported(&|service| service.usage.page_faults_minor.into()),
+                "page_faults_major" => reported(&|service| service.usage.page_faults_major.into()),
+                "reads" => reported(&|service| service.reads.into()),
+                "writes" => reported(&|service| service.writes.into()),
+                "output_bytes" => reported(&|service| service.output_bytes.into()),
                 _ => Value::Null,
             })
             .collect()

@@ -1,4 +1,4 @@
-//! Number of users over time.
+//! Number of users over time: ranges as they are written on the command line, and the schedule that follows.
 
 use std::str::FromStr;
 
@@ -96,6 +96,9 @@ pub struct Schedule {
 impl Schedule {
     /// Schedule with each number of `users` for `step_s` seconds. With `ramp_s`, users start evenly spaced over
     /// that time instead, and then all of them play for `step_s`.
+    ///
+    /// # Errors
+    /// A time is not above 0 or longer than 31 days.
     pub fn new(users: Users, step_s: f64, ramp_s: Option<f64>) -> Result<Schedule, TerminalsError> {
         check_seconds("--step", step_s)?;
         let levels: Vec<u32> = (users.from..=users.to).step_by(users.by as usize).collect();

@@ -72,7 +72,8 @@ impl Stream {
         -self.uniform().ln()
     }
 
-    /// Normal with mean 0 and variance 1 (Box and Muller 1958).
+    /// Normal with mean 0 and variance 1 (Box and Muller 1958). The second number of the pair is not kept: a stream
+    /// then has no state but its generator's.
     fn normal(&mut self) -> f64 {
         (2.0 * self.exponential()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
     }
@@ -85,6 +86,7 @@ impl Stream {
             below += weight;
             below >= drawn
         });
+        // Weights may sum to less than 1 by rounding, below a number drawn there.
         reached.position(|reached| reached).unwrap_or(last)
     }
 }
@@ -95,7 +97,7 @@ pub trait Draw {
     /// One draw, in the unit of the distribution.
     fn draw(&self, stream: &mut Stream) -> f64;
 
-    /// One draw rounded to the nearest whole number.
+    /// One draw rounded to the nearest whole number; the cast saturates.
     fn draw_count(&self, stream: &mut Stream) -> u64 {
         self.draw(stream).round() as u64
     }

@@ -1,4 +1,4 @@
-//! The work of synthetic users: Brachman's prototype process, and a mixed load of our own.
+//! The work of synthetic users: Brachman's prototype process, and a mixed load.
 //!
 //! Source: B. J. Brachman, "A model of the UNIX time-sharing system under disk saturation", M.Sc.
 //! thesis, University of British Columbia, 1983, chapter 4: an interaction of the prototype process is
@@ -78,10 +78,12 @@ fn none() -> Distribution {
     Distribution::deterministic(0.0)
 }
 
+/// Default share of writes: the choice for the prototype (head of this module).
 fn write_share() -> f64 {
     0.4
 }
 
+/// Default share of seeks: the choice for the prototype.
 fn seek_share() -> f64 {
     0.5
 }
@@ -104,6 +106,7 @@ pub struct Amounts {
 }
 
 impl Class {
+    /// A class with none of any work.
     fn new(name: &str, weight: f64) -> Class {
         Class {
             name: name.into(),
@@ -121,7 +124,8 @@ impl Class {
         }
     }
 
-    /// Amounts of interaction `index` of `user`. Driver and process compute them alike, from the address.
+    /// Amounts of interaction `index` of `user`. Driver and process compute them alike, from the address. A stream
+    /// for each amount: a change of one distribution changes no other amount.
     pub fn amounts(&self, seed: u64, user: u32, index: u64) -> Amounts {
         let stream = |part| Stream::at(seed, user, part, index);
         Amounts {
@@ -134,8 +138,11 @@ impl Class {
         }
     }
 
+    /// Checks the ranges of all fields; `item` is the name of the class in errors.
     fn check(&self, item: &str) -> Result<(), TerminalsError> {
         let letters = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
+        // The name is typed at a terminal: characters that the line discipline acts on, and blanks, would change the
+        // input.
         if self.name.is_empty() || self.name.len() > 32 || !self.name.chars().all(letters) {
             let remedy = "use 1 to 32 lower-case letters, digits, _ and -";
             return Err(TerminalsError::input(
@@ -213,6 +220,9 @@ const TABLE_III: [(u32, [f64; 4]); 5] = [
 
 /// Distribution of the iterations of the compute loop for a mean CPU burst of 12, 30, 60, 186 or 354 ms
 /// (Table III).
+///
+/// # Errors
+/// There is no row for this burst.
 pub fn table_iii(burst_ms: u32) -> Result<Distribution, TerminalsError> {
     let row = TABLE_III.iter().find(|(ms, _)| *ms == burst_ms).ok_or_else(|| {
         TerminalsError::input(
@@ -264,13 +274,16 @@ impl Workload {
             .unwrap_or(&self.classes[last])
     }
 
-    /// Mean of `amount` over the classes, weighted.
+    /// Mean of `amount` over the classes, weighted by their frequency.
     pub fn mean(&self, amount: impl Fn(&Class) -> f64) -> f64 {
         let total: f64 = self.classes.iter().map(|class| class.weight).sum();
         self.classes.iter().map(|class| class.weight * amount(class)).sum::<f64>() / total
     }
 
-    /// An error for the first field that is out of its range, naming it and the remedy.
+    /// Checks the ranges of all fields.
+    ///
+    /// # Errors
+    /// The first field that is out of its range, with the remedy.
     pub fn check(&self) -> Result<(), TerminalsError> {
         if self.classes.is_empty() {
             return Err(TerminalsError::input("workload.classes", "is empty", "give at least one class"));

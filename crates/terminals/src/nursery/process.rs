@@ -13,7 +13,8 @@ pub(crate) fn retry<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> rusti
     }
 }
 
-/// Makes `descriptor` the standard input, output and error.
+/// Makes `descriptor` the standard input, output and error. dup2(2) clears the close-on-exec flag of the copies, so
+/// that they survive in programs that a user's process executes.
 pub(crate) fn to_standard_streams(descriptor: &OwnedFd) -> rustix::io::Result<()> {
     rustix::stdio::dup2_stdin(descriptor)?;
     rustix::stdio::dup2_stdout(descriptor)?;

@@ -24,6 +24,7 @@ impl BusyCpus {
     pub(crate) fn start() -> std::io::Result<BusyCpus> {
         let parent = getpid();
         let mut busy = BusyCpus(Vec::new());
+        // CPUs that this process may use, not those of the machine: in a container there may be fewer.
         for _ in 0..sched_getaffinity(None)?.count() {
             // SAFETY: this process has one thread, and the child ends by _exit.
             match unsafe { libc::fork() } {
@@ -48,6 +49,7 @@ impl BusyCpus {
 impl Drop for BusyCpus {
     fn drop(&mut self) {
         for pid in &self.0 {
+            // The numbers are still theirs: nobody else waits for these children.
             let _ = kill_process(*pid, Signal::KILL);
             let _ = retry(|| waitpid(Some(*pid), WaitOptions::empty()));
         }

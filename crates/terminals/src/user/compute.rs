@@ -26,6 +26,7 @@ pub(crate) fn nanoseconds(clock: ClockId) -> u64 {
 /// Runs `steps` steps of a xorshift generator (Marsaglia 2003): each depends on the one before, so that neither
 /// the CPU nor the compiler can shorten the loop, and none touches memory.
 pub fn spin(steps: u64) {
+    // Opaque to the compiler at both ends, or it would compute the result, or leave out a loop without one.
     let mut word: u64 = black_box(0x2545_f491_4f6c_dd1d);
     for _ in 0..steps {
         word ^= word << 13;
@@ -79,22 +80,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calibrated_loop_takes_the_cpu_time_it_was_asked_for() {
+    fn calibrated_loop_takes_the_cpu_time_requested() {
         // Exact clock, so preemption by others does not count; a neighbour on the same core may slow a
         // batch, which the median of 21 batches forgives. 25 percent is the bound on the machine's drift
         // between two measurements that follow each other.
         let calibration = calibrate();
         assert!(calibration.low <= calibration.steps_per_s && calibration.steps_per_s <= calibration.high);
-        let asked_s = 0.005;
+        let wanted_s = 0.005;
         let took: Vec<f64> = (0..21)
             .map(|_| {
                 let before = thread_cpu_ns();
-                spin((asked_s * calibration.steps_per_s) as u64);
+                spin((wanted_s * calibration.steps_per_s) as u64);
                 (thread_cpu_ns() - before) as f64 * 1e-9
             })
             .collect();
         let median = median_interval(took).median;
-        assert!((median / asked_s - 1.0).abs() < 0.25, "asked {asked_s}, took {median}");
+        assert!((median / wanted_s - 1.0).abs() < 0.25, "wanted {wanted_s}, took {median}");
     }
 
     #[test]

@@ -70,6 +70,7 @@ pub(crate) fn measure(array_bytes: u64) -> std::io::Result<Vec<DirectCost>> {
     array.touch(1);
     let fault = page_fault()?;
     let switch = context_switch()?;
+    // Last, since it subtracts the costs of the others. The array is resident: a fork copies its page tables.
     let fork = fork(fault.seconds, switch.seconds)?;
     Ok(vec![fork, fault, switch])
 }
@@ -88,6 +89,7 @@ struct Batch {
     requests: f64,
 }
 
+/// Usage of `work`, which makes `requests` requests.
 fn batch(requests: f64, mut work: impl FnMut() -> std::io::Result<()>) -> std::io::Result<Batch> {
     let (start_ns, before) = (nanoseconds(ClockId::Monotonic), Usage::now());
     work()?;
@@ -119,12 +121,13 @@ impl SystemShare {
     /// Median over batches of (CPU time of the process, times the share, plus that of others in the
     /// kernel), with the errors of the batches and of the share in its interval.
     fn cost(&self, batches: impl Iterator<Item = (f64, f64)>) -> MedianInterval {
-        let (own, costs): (Vec<f64>, Vec<f64>) =
+        let (process_s, costs): (Vec<f64>, Vec<f64>) =
             batches.map(|(own_s, others_s)| (own_s, self.share * own_s + others_s)).unzip();
-        let by_share = median_interval(own).median * self.half_width;
+        let by_share = median_interval(process_s).median * self.half_width;
         let MedianInterval { median, low, high, n } = median_interval(costs);
         MedianInterval {
             median,
+            // The two errors are independent: their squares add.
             low: (median - by_share.hypot(median - low)).max(0.0),
             high: median + by_share.hypot(high - median),
             n,
@@ -138,6 +141,7 @@ fn mean_per_request(batches: &[Batch], part: fn(&Usage) -> u64) -> f64 {
     batches.iter().map(|batch| part(&batch.usage)).sum::<u64>() as f64 / requests
 }
 
+/// Median elapsed time of a request [s].
 fn real_seconds(batches: &[Batch]) -> f64 {
     median_interval(batches.iter().map(|batch| batch.real_s).collect()).median
 }
@@ -234,6 +238,7 @@ fn context_switch() -> std::io::Result<DirectCost> {
     sched_setaffinity(None, &allowed)?;
     let system = SystemShare::of(&batches);
     let cost = system.cost(costs.into_iter());
+    // A switch comes with a write and a read here; a pipe within one process has these two alone.
     let bare_s = cost.median - system.share * pipe_alone()?;
     Ok(DirectCost {
         request: "context_switches".into(),

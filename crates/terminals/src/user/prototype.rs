@@ -1,4 +1,7 @@
 //! The prototype process, which runs on a user's terminal (Brachman 1983, chapter 4).
+//!
+//! It calls the kernel without the buffers of the standard library: the counts of reads, writes and bytes are those of
+//! the system calls.
 
 use std::io::ErrorKind;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -66,6 +69,7 @@ pub(crate) fn run(
         prototype.interact(class, index, &mut service)?;
         write_terminal(PROMPT)?;
         service.output_bytes += PROMPT.len() as u64;
+        // After the prompt, whose write belongs to the interaction, though the driver may see it earlier.
         service.usage = Usage::now().since(&before);
         Report::Done(service).send(report).map_err(unreachable)?;
         // Sending the report belongs to no interaction.
@@ -107,6 +111,7 @@ fn scratch_file(folder: &Path, blocks: u64) -> std::io::Result<OwnedFd> {
         }
         other => other?,
     };
+    // Written in full, not extended by ftruncate(2): reads of holes would need no block.
     let chunk = [b'.'; 64 * BLOCK_BYTES];
     let mut left = blocks * BLOCK_BYTES as u64;
     while left > 0 {
@@ -197,6 +202,7 @@ impl Prototype<'_> {
         Ok(())
     }
 
+    /// Moves the position in the scratch file to `block`.
     fn seek(&self, block: u64) -> std::io::Result<()> {
         rustix::fs::seek(&self.scratch, SeekFrom::Start(block * BLOCK_BYTES as u64))?;
         Ok(())

@@ -34,16 +34,16 @@ pub struct Usage {
 impl Usage {
     /// Usage of this process and its waited-for children so far.
     pub fn now() -> Usage {
-        let own = Usage::of(libc::RUSAGE_SELF);
+        let process = Usage::of(libc::RUSAGE_SELF);
         let children = Usage::of(libc::RUSAGE_CHILDREN);
         Usage {
             own_ns: nanoseconds(ClockId::ProcessCPUTime),
             children_user_ns: children.own_user_ns,
             children_system_ns: children.own_system_ns,
-            page_faults_minor: own.page_faults_minor + children.page_faults_minor,
-            page_faults_major: own.page_faults_major + children.page_faults_major,
-            context_switches: own.context_switches + children.context_switches,
-            ..own
+            page_faults_minor: process.page_faults_minor + children.page_faults_minor,
+            page_faults_major: process.page_faults_major + children.page_faults_major,
+            context_switches: process.context_switches + children.context_switches,
+            ..process
         }
     }
 
@@ -57,6 +57,7 @@ impl Usage {
         self.children_user_ns + self.children_system_ns
     }
 
+    /// The counters of getrusage(2) for this process or its children, as its own.
     fn of(who: libc::c_int) -> Usage {
         let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
         // SAFETY: `usage` is a writable rusage; for RUSAGE_SELF and RUSAGE_CHILDREN the call cannot fail,
@@ -75,7 +76,8 @@ impl Usage {
         }
     }
 
-    /// Usage since `earlier`.
+    /// Usage since `earlier`. Saturating: the kernel keeps each of user and system time from falling, but two
+    /// readings are not of one instant.
     pub fn since(&self, earlier: &Usage) -> Usage {
         Usage {
             own_ns: self.own_ns.saturating_sub(earlier.own_ns),
@@ -90,6 +92,7 @@ impl Usage {
     }
 }
 
+/// A time of getrusage(2) [ns].
 fn timeval_ns(time: libc::timeval) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000
 }
