@@ -66,6 +66,7 @@ fn tree(object: &Bound<'_, PyAny>) -> PyResult<Value> {
         let refuse = || PyValueError::new_err(format!("{value} is not a finite number"));
         Number::from_f64(value).map(Value::Number).ok_or_else(refuse)
     } else if let Ok(table) = object.cast::<PyDict>() {
+        // Keys are texts, as in JSON; any other is a TypeError of `extract`.
         table
             .iter()
             .map(|(key, value)| Ok((key.extract()?, tree(&value)?)))

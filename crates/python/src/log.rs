@@ -140,6 +140,7 @@ impl NativeLogWriter {
     ) -> PyResult<T> {
         py.detach(|| match self.0.lock() {
             Ok(mut writer) => act(&mut writer).map_err(log_error),
+            // Poisoned: the writer may hold half a block, and no more can be written to this log.
             Err(_) => Err(NativeLogError::new_err("a thread that wrote this log has panicked")),
         })
     }
@@ -156,6 +157,7 @@ impl NativeLogWriter {
 
     /// Writes the rows of `stream`, an object with `__arrow_c_stream__`, as a part of the table.
     fn write(&self, py: Python<'_>, schema: Plain<TableSchema>, stream: &Bound<'_, PyAny>) -> PyResult<()> {
+        // The stream is opened with the GIL, as a Python call, and read without it: a large table takes its time.
         let reader = stream_reader(stream)?;
         self.with_writer(py, |writer| {
             let table: TableId = writer.declare(schema.0)?;

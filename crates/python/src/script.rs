@@ -1,4 +1,5 @@
-//! Scripts of users, for `thinktime.sources.scripts`.
+//! Scripts of users, for `thinktime.sources.scripts`. A script crosses as its table with all defaults filled in, so
+//! that Python needs no rules of its own.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

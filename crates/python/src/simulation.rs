@@ -20,7 +20,8 @@ use crate::log::log_error;
 
 create_exception!(_native, NativeSimulationError, PyRuntimeError, "A simulation gave no figures.");
 
-/// Period at which a waiting caller checks for Ctrl-C and shows progress.
+/// Period at which a waiting caller checks for Ctrl-C and shows progress: short for a person, long against the cost of
+/// taking the GIL.
 const LOOK: Duration = Duration::from_millis(100);
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

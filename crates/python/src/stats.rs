@@ -74,6 +74,7 @@ impl NativeParetoSet {
     /// Rows, and their positions in the stream as i64, growing.
     fn maximal<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
         let (rows, positions) = py.detach(|| self.set.maximal());
+        // Signed, as NumPy's own indices: it would turn sums of u64 and signed integers into floats.
         let places: Vec<u8> = positions.iter().flat_map(|&place| (place as i64).to_ne_bytes()).collect();
         Ok((doubles(py, rows)?, PyBytes::new(py, &places)))
     }
@@ -89,6 +90,7 @@ fn dominated<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     check(dimensions, points)?;
     check(dimensions, by)?;
+    // Copied before the GIL is released: the bytes belong to Python objects.
     let (mut below, mut above) = (Vec::new(), Vec::new());
     numbers(points, &mut below);
     numbers(by, &mut above);

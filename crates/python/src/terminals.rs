@@ -49,6 +49,7 @@ fn workload(name: &str) -> PyResult<Plain<Workload>> {
 /// The workload in the text of a JSON file, with its defaults filled in and checked.
 #[pyfunction]
 fn read_workload(text: &str) -> PyResult<Plain<Workload>> {
+    // With the path of the wrong value: serde's own message has a line and a column alone.
     let workload: Workload = serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(text))
         .map_err(|error| PyValueError::new_err(error.to_string()))?;
     workload.check().map_err(play_error)?;
@@ -171,6 +172,7 @@ impl NativeNursery {
             })
             .map_err(play_error)
         });
+        // The exception of the caller comes first: the error of a play that was stopped is its consequence.
         match raised {
             Some(error) => Err(error),
             None => done.map(Plain),
