@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from thinktime.documents import format as shown
 from thinktime.documents.document import Column
+from thinktime.escape import escaped
 from thinktime.stats.estimate import Estimate
 
 
@@ -130,5 +131,5 @@ def test_duration(seconds: float, text: str) -> None:
 
 
 def test_names_cannot_steer_a_terminal() -> None:
-    assert shown.plain("a\x1b[2J\u202eb\n\x7f") == "a\\x1b[2J\\u202eb\\x0a\\x7f"
-    assert shown.plain("Jürgen 数据 👩\u200d💻") == "Jürgen 数据 👩\u200d💻"
+    assert escaped("a\x1b[2J\u202eb\n\x7f") == "a\\x1b[2J\\u202eb\\x0a\\x7f"
+    assert escaped("Jürgen 数据 👩\u200d💻") == "Jürgen 数据 👩\u200d💻"

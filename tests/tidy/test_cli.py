@@ -1,11 +1,14 @@
 """Every command exists, explains itself with examples, and refuses bad usage with status 2."""
 
+import ast
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import thinktime.cli
 from thinktime.analyses import QUESTIONS
 from thinktime.cli import COMMANDS
 
@@ -74,3 +77,19 @@ def test_completion_follows_from_the_registry():
     assert completed("thinktime analyse ") == {question.name for question in QUESTIONS}
     assert completed("thinktime re") == {name for name in COMMANDS if name.startswith("re")}
     assert "--subsets" in completed("thinktime analyse overhead --s")
+
+
+PRINTS = {"print", "typer.echo", "click.echo", "sys.stdout.write", "sys.stderr.write"}
+
+
+def printing_calls(source):
+    """Calls in a module that print, by line."""
+    calls = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
+    return [node.lineno for node in calls if ast.unparse(node.func) in PRINTS]
+
+
+def test_commands_print_in_one_place():
+    """Text from outside is escaped there."""
+    folder = Path(thinktime.cli.__file__).parent
+    printing = {path.name for path in folder.rglob("*.py") if printing_calls(path.read_text())}
+    assert printing == {"messages.py"}

@@ -25,12 +25,12 @@ CRATES = {
 """What each crate of ours may depend on."""
 
 ROOMS = {
-    "stats": {"errors", "_native"},
+    "stats": {"errors", "escape", "_native"},
     "log": {"stats", "errors", "toml", "_native"},
     "models": {"stats", "errors", "_native"},
-    "documents": {"stats", "errors"},
-    "questions": {"stats", "errors", "quantity", "log", "documents"},
-    "analyses": {"stats", "errors", "toml", "quantity", "log", "documents", "questions"},
+    "documents": {"stats", "errors", "escape"},
+    "questions": {"stats", "errors", "escape", "quantity", "log", "documents"},
+    "analyses": {"stats", "errors", "escape", "toml", "quantity", "log", "documents", "questions"},
     "sources": {"stats", "errors", "toml", "quantity", "log", "_native"},
     "predictions": {
         "stats",

@@ -6,14 +6,16 @@ Exit status: 0 done, 1 the work failed, 2 bad usage or bad input.
 from __future__ import annotations
 
 import importlib
+import io
 import re
 import sys
 from collections.abc import Callable, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from thinktime import __version__
+from thinktime.cli import messages
 from thinktime.errors import InputError, WorkError
 
 __all__ = ["COMMANDS", "main", "run"]
@@ -36,6 +38,9 @@ COMMANDS: dict[str, str] = {
 }
 """Name of each command, and the module that defines it as ``command``: a function, or a group of
 functions."""
+
+_UsageError: Any = typer.BadParameter.__bases__[0]
+"""Wrong usage: Click's own class, or, in newer versions, Typer's copy of it."""
 
 EPILOG = """\
 Examples:
@@ -65,7 +70,7 @@ def application(arguments: Sequence[str] = ()) -> typer.Typer:
         version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
     ) -> None:
         if version:
-            typer.echo(f"thinktime {__version__}")
+            messages.line(f"thinktime {__version__}")
             raise typer.Exit
 
     # Only the command that is called is loaded; for `--help` and for a misspelt name, all are.
@@ -87,16 +92,25 @@ def _short(command: Callable[..., None]) -> str:
 def run(arguments: Sequence[str]) -> int:
     """Exit status of the command that the arguments name: 0 done, 1 the work failed, 2 bad usage or input."""
     try:
-        application(arguments)(list(arguments), prog_name="thinktime")
+        status: int | None = application(arguments)(
+            list(arguments), prog_name="thinktime", standalone_mode=False
+        )
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+    except _UsageError as error:
+        text = io.StringIO()
+        error.show(text)
+        for line in text.getvalue().expandtabs().removesuffix("\n").split("\n"):
+            messages.note(line)
+        return int(error.exit_code)
     except InputError as error:
-        print(f"thinktime: {error}", file=sys.stderr)
+        messages.note(f"thinktime: {error}")
         return 2
-    except WorkError as error:
-        print(f"thinktime: {error}", file=sys.stderr)
+    except (WorkError, typer.Abort) as error:
+        messages.note(f"thinktime: {error or 'aborted'}")
         return 1
-    return 0
+    # The status of --help and --version; a command that is done returns None.
+    return status or 0
 
 
 def main() -> None:

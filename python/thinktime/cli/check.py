@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
+from thinktime.cli import messages
 from thinktime.errors import WorkError
 
 
@@ -32,12 +32,12 @@ def command(
     opened = Log.open(log)
     defects = opened.check()
     if form == "json":
-        typer.echo(json.dumps([asdict(defect) for defect in defects], indent=2))
+        messages.as_json([asdict(defect) for defect in defects])
     else:
         for defect in defects:
             place = " ".join(text for text in (defect.file, defect.place, defect.item) if text)
-            typer.echo(f"{defect.severity}: {place}: {defect.message}; {defect.remedy}")
-        typer.echo(f"{log}: tables {', '.join(opened.tables) or 'none'}; {len(defects)} defects")
+            messages.line(f"{defect.severity}: {place}: {defect.message}; {defect.remedy}")
+        messages.line(f"{log}: tables {', '.join(opened.tables) or 'none'}; {len(defects)} defects")
     errors = sum(defect.severity == "error" for defect in defects)
     if errors:
         raise WorkError(f"{log}: {errors} errors, listed above")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from thinktime.cli import messages
 from thinktime.errors import InputError
 
 if TYPE_CHECKING:
@@ -85,11 +85,10 @@ def _play(
         think={"kind": "exponential", "mean": scale.think_s},
         seed=seed,
     )
-    typer.echo(
+    messages.note(
         f"an interaction takes {1000 * demand['service_s']:.0f} ms of CPU time; with {scale.think_s:.2g} s "
         f"of think time, {_cpus()} CPUs should support about {scale.saturation:.0f} users: "
-        f"playing {plan.users}",
-        err=True,
+        f"playing {plan.users}"
     )
     # The baseline is measured at the think time of the play: after a longer pause, a machine is slower.
     with StageProgress("measuring the baseline", interruption) as progress:
@@ -98,7 +97,7 @@ def _play(
     with StageProgress("playing", interruption) as progress:
         played = play_into(terminals, plan, prepared, output, force, 0.5, progress, facts)
     if played["outcome"]["stopped"]:
-        print("thinktime: stopped before the end; the report covers the part played", file=sys.stderr)
+        messages.note("thinktime: stopped before the end; the report covers the part played")
 
 
 def _cpus() -> int:
@@ -139,6 +138,5 @@ def _report(output: Path, page: Path) -> None:
 
     document = reports.build([Log.open(output)])
     page.write_text(render(document, "html"), encoding="utf-8")
-    for finding in document.findings[:5]:
-        typer.echo(f"- {finding.text}")
-    typer.echo(f"{page}")
+    messages.lines(f"- {finding.text}" for finding in document.findings[:5])
+    messages.line(f"{page}")

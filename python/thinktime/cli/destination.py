@@ -6,8 +6,7 @@ import sys
 from pathlib import Path
 from typing import Literal
 
-import typer
-
+from thinktime.cli import messages
 from thinktime.documents import render
 from thinktime.errors import InputError, WorkError
 
@@ -59,7 +58,7 @@ def write(output: Path | None, text: str, *, announced: bool = True) -> None:
     """
     target = _target(output)
     if target is None:
-        sys.stdout.write(text)
+        messages.rendered(text)
         return
     part = target if _special(target) else target.with_name(f".{target.name}.part")
     try:
@@ -71,7 +70,7 @@ def write(output: Path | None, text: str, *, announced: bool = True) -> None:
             part.unlink(missing_ok=True)
         raise WorkError(f"{target}: cannot be written: {error.strerror or error}") from None
     if announced:
-        typer.echo(f"{target}")
+        messages.line(f"{target}")
 
 
 def _special(target: Path) -> bool:

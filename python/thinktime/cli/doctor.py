@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Literal
 
 import typer
+
+from thinktime.cli import messages
 
 
 def command(
@@ -28,4 +29,7 @@ def command(
     from thinktime.sources.linux import examine
 
     examination = examine()
-    typer.echo(json.dumps(examination.facts, indent=2) if form == "json" else examination.text)
+    if form == "json":
+        messages.as_json(examination.facts)
+    else:
+        messages.lines(examination.text.split("\n"))

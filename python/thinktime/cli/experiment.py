@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from thinktime.cli import messages
 from thinktime.cli.destination import SectionForm
 from thinktime.cli.progress import counted
 from thinktime.errors import InputError
@@ -85,7 +85,7 @@ def command(
     elif folder or replications or resume:
         raise InputError(f"{design}: is a folder of runs; give the design to simulate")
     document = ExperimentQuestion().answer((runs,), ExperimentOptions(responses=tuple(response or ())))
-    sys.stdout.write(render(document, form))
+    messages.rendered(render(document, form))
     if output is not None:
         destination.write(output, render(document, destination.form_of(output)))
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import datetime
-import json
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from thinktime.cli import messages
+from thinktime.cli.progress import counted
 from thinktime.errors import InputError
 
 if TYPE_CHECKING:
@@ -47,18 +47,18 @@ def command(
 
     del source  # there is one so far, and typer has checked it
     day = _day(date)
-    if sys.stderr.isatty():
-        from rich.console import Console
+    reading = f"reading {file.name}"
+    with counted(reading) as show:
 
-        with Console(stderr=True).status(f"Reading {file.name}") as shown:
+        def progress(intervals: int) -> None:
+            if show is not None:
+                show(intervals, stage=f"{reading}: {intervals} intervals")
 
-            def progress(intervals: int) -> None:
-                shown.update(f"Reading {file.name}: {intervals} intervals")
-
-            done = import_sar(file, output, force=force, date=day, progress=progress)
+        done = import_sar(file, output, force=force, date=day, progress=progress)
+    if form == "json":
+        messages.as_json(_facts(done))
     else:
-        done = import_sar(file, output, force=force, date=day)
-    typer.echo(_json(done) if form == "json" else _text(done))
+        messages.lines(_lines(done))
 
 
 def _day(text: str) -> datetime.date | None:
@@ -77,7 +77,7 @@ def _time(microseconds: int) -> str:
     return moment.isoformat(sep=" ", timespec="seconds").replace("+00:00", " UTC")
 
 
-def _text(done: Imported) -> str:
+def _lines(done: Imported) -> list[str]:
     lines = [
         f"{done.log}: {done.intervals} intervals, {done.seconds:.0f} s in all, "
         f"{_time(done.start_us)} to {_time(done.end_us)}, from {done.kind} input"
@@ -86,22 +86,18 @@ def _text(done: Imported) -> str:
         f"  {kind}: {detail}" + (f" ({count} times)" if count > 1 else "")
         for kind, detail, count in done.incidents
     ]
-    lines.append(f"Next: thinktime report {done.log} -o report.html")
-    return "\n".join(lines)
+    return [*lines, f"Next: thinktime report {done.log} -o report.html"]
 
 
-def _json(done: Imported) -> str:
-    return json.dumps(
-        {
-            "log": str(done.log),
-            "input": done.kind,
-            "intervals": done.intervals,
-            "seconds": done.seconds,
-            "start": _time(done.start_us),
-            "end": _time(done.end_us),
-            "incidents": [
-                {"kind": kind, "detail": detail, "count": count} for kind, detail, count in done.incidents
-            ],
-        },
-        indent=2,
-    )
+def _facts(done: Imported) -> dict[str, Any]:
+    return {
+        "log": str(done.log),
+        "input": done.kind,
+        "intervals": done.intervals,
+        "seconds": done.seconds,
+        "start": _time(done.start_us),
+        "end": _time(done.end_us),
+        "incidents": [
+            {"kind": kind, "detail": detail, "count": count} for kind, detail, count in done.incidents
+        ],
+    }

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from thinktime.cli import messages
 from thinktime.cli.destination import SectionForm
 from thinktime.errors import InputError
 from thinktime.quantity import parse_bytes, parse_seconds
@@ -90,7 +89,7 @@ def command(
     """
     chosen = _workload(workload, burst, array)
     if show:
-        typer.echo(json.dumps(chosen, indent=2))
+        messages.as_json(chosen)
         return
     from thinktime.sources.terminals import Plan
 
@@ -151,16 +150,16 @@ def _play(plan: Plan, output: Path, force: bool, interval_s: float | None) -> Pl
 
 def _print(played: PlayResult, output: Path, form: SectionForm) -> None:
     if form == "json":
-        typer.echo(json.dumps({"log": str(output)} | played, indent=2))
+        messages.as_json({"log": str(output)} | played)
         return
     columns = tuple(played["steps"][0]) if played["steps"] else ("users", "n")
     if form == "csv":
         rows = [
             ",".join("" if cell is None else str(cell) for cell in row.values()) for row in played["steps"]
         ]
-        typer.echo("\n".join([",".join(columns), *rows]))
+        messages.lines([",".join(columns), *rows])
         return
-    typer.echo(
+    messages.line(
         f"{'users':>6} {'done':>7} {'mean':>9} {'median':>9} {'p95':>9} {'CPU':>9}   response and CPU, ms"
     )
     for row in played["steps"]:
@@ -168,15 +167,15 @@ def _print(played: PlayResult, output: Path, form: SectionForm) -> None:
             row[name] for name in ("response_mean_s", "response_median_s", "response_p95_s", "service_mean_s")
         )
         cells = "".join(f" {'-' if t is None else format(1000 * t, '.2f'):>9}" for t in times)
-        typer.echo(f"{row['users']:>6} {row['n']:>7}{cells}")
+        messages.line(f"{row['users']:>6} {row['n']:>7}{cells}")
     outcome = played["outcome"]
     share = outcome["driver_cpu_s"] / max(outcome["elapsed_s"], 1e-9)
-    typer.echo(
+    messages.line(
         f"{outcome['completed']} interactions, {outcome['unfinished']} unfinished"
         + (f", {outcome['dropped']} dropped, {outcome['late']} late" if played["open_loop"] else "")
         + (f", {outcome['lost']} users lost" if outcome["lost"] else "")
         + f"; the driver took {100 * share:.1f} % of a CPU"
     )
     if outcome["stopped"]:
-        print("thinktime: stopped before the end; the log holds the part played", file=sys.stderr)
-    typer.echo(f"{output}")
+        messages.note("thinktime: stopped before the end; the log holds the part played")
+    messages.line(f"{output}")

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from thinktime.escape import escaped
+
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
@@ -17,9 +19,11 @@ if TYPE_CHECKING:
 
 def _bar(*, refreshes_itself: bool = True) -> Bar:
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(30), TimeRemainingColumn())
+    # Names of files are no markup.
+    words = TextColumn("{task.description}", markup=False)
+    columns = (words, BarColumn(30), TimeElapsedColumn(), TimeRemainingColumn())
     return Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=refreshes_itself)
 
 
@@ -38,10 +42,11 @@ def counted(stage: str, total: float | None = None) -> Iterator[Callable[..., No
         yield None
         return
     with _bar() as bar:
-        task = bar.add_task(stage, total=total)
+        task = bar.add_task(escaped(stage), total=total)
 
         def show(done: float, total: float | None = None, stage: str | None = None) -> None:
-            bar.update(task, completed=done, total=total, description=stage)
+            words = None if stage is None else escaped(stage)
+            bar.update(task, completed=done, total=total, description=words)
 
         yield show
 

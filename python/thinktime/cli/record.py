@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from thinktime.cli import messages
 from thinktime.errors import InputError
 from thinktime.quantity import parse_bytes, parse_seconds
 
@@ -101,25 +100,23 @@ def command(
     mode: Mode = "resume" if resume else "replace" if force else "create"
     summary = record(output, options, mode, _show if is_terminal else None)
     if is_terminal:
-        print(file=sys.stderr)
-    typer.echo(
-        json.dumps({"log": str(output)} | summary, indent=2) if form == "json" else _text(summary, output)
-    )
+        messages.note("")
+    if form == "json":
+        messages.as_json({"log": str(output)} | summary)
+    else:
+        messages.lines(_lines(summary, output))
 
 
 def _show(progress: _Progress) -> None:
     busy = "-" if progress["busy"] is None else f"{100 * progress['busy']:.0f} %"
     users = "-" if progress["active_users"] is None else str(progress["active_users"])
-    line = (
-        f"\r{progress['samples']} samples, {progress['elapsed_s']:.0f} s, busy {busy}, active users {users}, "
-        f"{progress['written_bytes'] / 1000:.0f} kB written\x1b[K"
+    messages.status(
+        f"{progress['samples']} samples, {progress['elapsed_s']:.0f} s, busy {busy}, active users {users}, "
+        f"{progress['written_bytes'] / 1000:.0f} kB written"
     )
-    # A closed terminal is no reason to stop recording.
-    with contextlib.suppress(OSError):
-        print(line, end="", file=sys.stderr, flush=True)
 
 
-def _text(summary: _RecordSummary, output: Path) -> str:
+def _lines(summary: _RecordSummary, output: Path) -> list[str]:
     facts = summary["facts"]
     lines = [f"{summary['samples']} samples, {facts['recorded_s']:.1f} s recorded"]
     cost = facts["cost"]["cpu_per_sample"]
@@ -141,4 +138,4 @@ def _text(summary: _RecordSummary, output: Path) -> str:
         lines.append(
             f"not available on this machine: {', '.join(sorted(facts['missing']))}; see `thinktime doctor`"
         )
-    return "\n".join([*lines, str(output)])
+    return [*lines, str(output)]

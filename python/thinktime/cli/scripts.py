@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from thinktime.cli import messages
 from thinktime.cli.destination import SectionForm
 from thinktime.errors import InputError
 
@@ -52,12 +52,12 @@ def command(
             raise InputError(
                 f"there is no built-in script {name!r}; the built-in scripts are {', '.join(texts)}"
             )
-        sys.stdout.write(texts[name])
+        messages.rendered(texts[name])
     elif check is not None:
         section = Section(
             name="script", title=f"What is in {check}?", summary=(), tables=(_scripts((read(check),)),)
         )
-        sys.stdout.write(render_section(section, form))
+        messages.rendered(render_section(section, form))
     else:
         section = Section(
             name="scripts",
@@ -65,7 +65,7 @@ def command(
             summary=("`thinktime scripts SCRIPT` prints a script; `-p script=FILE.toml` plays your own.",),
             tables=(_scripts(tuple(read(builtin_name) for builtin_name in builtin())), _demands(demands())),
         )
-        sys.stdout.write(render_section(section, form))
+        messages.rendered(render_section(section, form))
 
 
 def _scripts(scripts: tuple[Script, ...]) -> Table:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from thinktime.cli import messages
 from thinktime.cli.destination import SectionForm
 from thinktime.cli.progress import counted
 from thinktime.errors import InputError
@@ -95,9 +95,9 @@ def command(
         )
         with counted("writing the log", replications) as progress:
             simulated.record(output, trace=trace, mode=mode, progress=progress)
-    sys.stdout.write(render_section(_section(simulated, output), form))
+    messages.rendered(render_section(_section(simulated, output), form))
     if output is not None and form == "text":
-        typer.echo(f"{output}")
+        messages.line(f"{output}")
 
 
 def _extends(output: Path | None, resume: bool, force: bool) -> bool:

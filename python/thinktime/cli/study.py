@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from thinktime.cli import destination
+from thinktime.cli import destination, messages
 from thinktime.cli.progress import counted
 
 if TYPE_CHECKING:
-    from thinktime.studies.laboratory import Progress
     from thinktime.studies.study import Outcome
 
 
@@ -75,7 +72,12 @@ def command(
     study = load(paper)
     chosen = form or destination.form_of(output)
     destination.check(output, force, chosen)
-    with _progress() as progress:
+    with counted("", total=1.0) as show:
+
+        def progress(done: float, doing: str) -> None:
+            if show is not None:
+                show(done, stage=doing)
+
         settings = Settings(
             seed=seed,
             replications=study.paper.replications if replications is None else replications,
@@ -94,7 +96,7 @@ def _list() -> None:
     for name in STUDIES:
         study = load(name)
         tables = f"{len(study.tables)} published tables: {', '.join(study.tables)}"
-        typer.echo(f"{name}\n  {study.paper.title}\n  {study.paper.citation}\n  {tables}")
+        messages.lines([name, f"  {study.paper.title}", f"  {study.paper.citation}", f"  {tables}"])
 
 
 def _rendered(outcome: Outcome, form: destination.Form) -> str:
@@ -107,12 +109,3 @@ def _rendered(outcome: Outcome, form: destination.Form) -> str:
     if form == "csv":
         return cells_render.to_csv(outcome.cells)
     return render(report(outcome), form)
-
-
-@contextmanager
-def _progress() -> Iterator[Progress]:
-    """Progress on a terminal, nothing in a pipe."""
-    from thinktime.studies.laboratory import silent
-
-    with counted("", total=1.0) as show:
-        yield silent if show is None else lambda done, doing: show(done, stage=doing)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from thinktime.cli import messages
 from thinktime.cli.destination import SectionForm
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def command(
     from thinktime.sources.simulated import find, systems
 
     section = _list(systems()) if name is None else _parameters(find(name))
-    sys.stdout.write(render_section(section, form))
+    messages.rendered(render_section(section, form))
 
 
 def _list(systems: tuple[System, ...]) -> Section:

@@ -7,7 +7,6 @@ A number without an interval is shown with three significant digits, a count in 
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -45,23 +44,6 @@ class FormattedColumn:
     unit: str
     cells: tuple[str, ...]
     numeric: bool
-
-
-def plain(text: str) -> str:
-    """Text of a log made harmless: control and direction-changing characters are escaped.
-
-    A user or device name comes from the recorded machine. Printed as it is, one could move the cursor
-    of a terminal or turn the reading direction of a page.
-    """
-    return "".join(_visible(character) for character in text)
-
-
-def _visible(character: str) -> str:
-    category = unicodedata.category(character)
-    if category in {"Cc", "Cs"} or (category == "Cf" and character not in "\u200c\u200d\u00ad"):
-        code = ord(character)
-        return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
-    return character
 
 
 def scale(magnitude: float, unit: str) -> Scale:
@@ -225,7 +207,7 @@ def cell(value: Cell, unit: str = "") -> str:
     if value is None:
         return ABSENT
     if isinstance(value, str):
-        return plain(value)
+        return value
     if isinstance(value, Estimate):
         return estimate(value)
     return quantity(value, unit)
@@ -239,14 +221,14 @@ def column(head: Column, cells: Sequence[Cell]) -> FormattedColumn:
     """
     if not head.scaled:
         texts = tuple(_unitless(value, Scale(1.0, head.unit), None) for value in cells)
-        return FormattedColumn(plain(head.name), head.unit, texts, numeric=True)
+        return FormattedColumn(head.name, head.unit, texts, numeric=True)
     if head.unit == "p":
         texts = tuple(probability(value) if isinstance(value, float) else ABSENT for value in cells)
-        return FormattedColumn(plain(head.name), "", texts, numeric=True)
+        return FormattedColumn(head.name, "", texts, numeric=True)
     numbers = [value for value in cells if isinstance(value, (int, float, Estimate))]
     if not numbers:
-        texts = tuple(ABSENT if value is None else plain(str(value)) for value in cells)
-        return FormattedColumn(plain(head.name), "", texts, numeric=False)
+        texts = tuple(ABSENT if value is None else str(value) for value in cells)
+        return FormattedColumn(head.name, "", texts, numeric=False)
     unit = head.unit or next((value.unit for value in numbers if isinstance(value, Estimate)), "")
     sizes = [size for size in map(_magnitude, numbers) if size > 0]
     mixed = any(isinstance(value, Estimate) and value.unit != unit for value in numbers)
@@ -254,11 +236,11 @@ def column(head: Column, cells: Sequence[Cell]) -> FormattedColumn:
         sizes and max(sizes) / min(sizes) >= 1e3 and scale(max(sizes), unit) != scale(min(sizes), unit)
     ):
         texts = tuple(cell(value, unit) for value in cells)
-        return FormattedColumn(plain(head.name), "", texts, numeric=True)
+        return FormattedColumn(head.name, "", texts, numeric=True)
     chosen = scale(sorted(sizes)[len(sizes) // 2] if sizes else 0.0, unit)
     places = _shared_places([value for value in numbers if not isinstance(value, Estimate)], chosen)
     texts = tuple(_unitless(value, chosen, places) for value in cells)
-    return FormattedColumn(plain(head.name), chosen.unit, texts, numeric=True)
+    return FormattedColumn(head.name, chosen.unit, texts, numeric=True)
 
 
 def _shared_places(values: Sequence[float], chosen: Scale) -> int | None:
@@ -276,7 +258,7 @@ def _unitless(value: Cell, chosen: Scale, places: int | None) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ABSENT
     if isinstance(value, str):
-        return plain(value)
+        return value
     if isinstance(value, Estimate):
         return ABSENT if math.isnan(value.value) else _interval(value, chosen)
     scaled = value / chosen.factor if chosen.factor != 1.0 else value

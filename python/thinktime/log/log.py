@@ -128,7 +128,8 @@ def _scan(files: Sequence[str], superseded: dict[str, str], schema: dict[str, pl
     """Rows of Parquet files; `superseded` maps columns of an older version of the format to today's names."""
     import polars as pl
 
-    frame = pl.scan_parquet(list(files))
+    # A folder may be named `run[1]`: names are no patterns.
+    frame = pl.scan_parquet(list(files), glob=False)
     if not superseded:
         return frame
     return frame.rename(superseded).with_columns(

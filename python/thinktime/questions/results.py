@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from thinktime.errors import InputError
+from thinktime.escape import escaped
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.hypothesis import SignificanceTest
 
@@ -92,14 +93,14 @@ class Result:
 
     def __repr__(self) -> str:
         """Name of the result, and a line for each field."""
-        lines = (f"  {item.name}: {_brief(getattr(self, item.name))}" for item in _fields(self))
+        lines = (f"  {item.name}: {escaped(_brief(getattr(self, item.name)))}" for item in _fields(self))
         return "\n".join([type(self).__name__, *lines])
 
     def _repr_html_(self) -> str:
         """Fields and main table as a notebook shows them."""
         fields = "".join(
             f"<tr><th style='text-align:left'>{item.name}</th>"
-            f"<td style='text-align:left'>{html.escape(_brief(getattr(self, item.name)))}</td></tr>"
+            f"<td style='text-align:left'>{_in_html(_brief(getattr(self, item.name)))}</td></tr>"
             for item in _fields(self)
             if item.name != self.MAIN
         )
@@ -276,16 +277,20 @@ def _cut(text: str) -> str:
     return text if len(text) <= TEXT_MAX else text[: TEXT_MAX - 1] + "…"
 
 
+def _in_html(text: str) -> str:
+    return html.escape(escaped(text))
+
+
 def _html_table(records: Sequence[Any]) -> str:
     """Records as an HTML table, estimates with their interval."""
     from thinktime.documents import format as shown
 
     def text(value: Cell) -> str:
-        return html.escape(shown.estimate(value) if isinstance(value, Estimate) else _brief(value))
+        return _in_html(shown.estimate(value) if isinstance(value, Estimate) else _brief(value))
 
     rows = [{name: value for name, value, _ in _leaves(record)} for record in records[:SHOWN_MAX]]
     names = list(dict.fromkeys(name for row in rows for name in row))
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
+    head = "".join(f"<th>{_in_html(name)}</th>" for name in names)
     body = "".join(
         "<tr>" + "".join(f"<td>{text(row.get(name))}</td>" for name in names) + "</tr>" for row in rows
     )

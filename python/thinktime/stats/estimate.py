@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from thinktime.escape import escaped
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Estimate:
@@ -43,7 +45,7 @@ class Estimate:
 
     def __repr__(self) -> str:
         """One line: value, unit, interval, n and method."""
-        value = f"{self.value:.4g} {self.unit}".rstrip()
+        value = f"{self.value:.4g} {escaped(self.unit)}".rstrip()
         return f"Estimate({value}, {self._interval()}, n={self.n}, method={self.method!r})"
 
     def _interval(self) -> str:

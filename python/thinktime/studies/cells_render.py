@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 from collections.abc import Sequence
 from typing import Any
 
+from thinktime.documents.render.csv import field
+from thinktime.documents.render.json import dumped
 from thinktime.studies.cells import Cell, Claim
 
 HEADER = ("study", "table", "row", "quantity", "unit", "published", "ours", "low", "high", "n", "kind")
@@ -22,7 +23,7 @@ def to_json(cells: Sequence[Cell], claims: Sequence[Claim]) -> str:
     """
     objects: list[dict[str, Any]] = [_cell(cell) for cell in cells]
     objects.extend(_claim(claim) for claim in claims)
-    return json.dumps(objects, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+    return dumped(objects)
 
 
 def to_csv(cells: Sequence[Cell]) -> str:
@@ -36,7 +37,7 @@ def to_csv(cells: Sequence[Cell]) -> str:
     for cell in cells:
         fields = _cell(cell)
         fields["row"] = ";".join(f"{key}={value}" for key, value in cell.row.items())
-        writer.writerow({key: "" if value is None else value for key, value in fields.items()})
+        writer.writerow({key: "" if value is None else field(value) for key, value in fields.items()})
     return out.getvalue()
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from thinktime.documents import format as shown
+from thinktime.escape import escaped
 from thinktime.log import interactions
 from thinktime.questions.results import Result, check_level, check_log
 from thinktime.stats.distributions import fitting
@@ -113,7 +113,7 @@ def toml(result: ServiceFit, source: str) -> str:
         Where the service times come from, for the comment.
     """
     lines = [
-        f"# Service times of {shown.plain(source)}; times in seconds.",
+        f"# Service times of {escaped(source)}; times in seconds.",
         *_table("service", result.overall),
     ]
     for item in result.classes:

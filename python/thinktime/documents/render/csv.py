@@ -2,6 +2,9 @@
 
 The columns are those of `HEADER`. `row` is the first cell of the table's row, which names it; a table
 whose first column is a number (a time, a number of users) is identified by that number.
+
+Texts are escaped, and one that a spreadsheet would take for a formula is preceded by an apostrophe; numbers
+never are. JSON has every text exactly.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import math
 from collections.abc import Iterator
 
 from thinktime.documents.document import Cell, Document, Section, Table
+from thinktime.escape import escaped
 from thinktime.stats.estimate import Estimate
 
 HEADER = (
@@ -28,6 +32,9 @@ HEADER = (
     "n",
     "method",
 )
+
+FORMULA_STARTS = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
+"""Beginnings of a formula in a spreadsheet (OWASP, CSV injection), their full-width forms included."""
 
 Field = str | int | float | None
 
@@ -46,8 +53,24 @@ def _written(rows: Iterator[tuple[Field, ...]]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(HEADER)
-    writer.writerows(rows)
+    writer.writerows([field(value) for value in row] for row in rows)
     return out.getvalue()
+
+
+def field(value: Field) -> Field:
+    """Field that acts on no program: texts escaped, and no formula; a number stays as it is."""
+    if not isinstance(value, str):
+        return value
+    formula = value.lstrip().startswith(FORMULA_STARTS) and not _is_number(value)
+    return escaped(f"'{value}" if formula else value)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _rows(section: Section) -> Iterator[tuple[Field, ...]]:

@@ -20,6 +20,7 @@ from typing import Any
 from thinktime.documents import charts
 from thinktime.documents import format as shown
 from thinktime.documents.document import Cell, Document, Figure, Section, Table
+from thinktime.documents.render.escape import escaped_document
 from thinktime.stats.estimate import Estimate
 
 STATIC_WIDTH = 760
@@ -68,6 +69,7 @@ def render(document: Document) -> str:
     """Complete page."""
     import jinja2
 
+    document = escaped_document(document)
     environment = jinja2.Environment(
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -75,7 +77,6 @@ def render(document: Document) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["plain"] = shown.plain
     environment.filters["cell"] = _cell
     halves = {name for section in document.sections for name in _halves(section)}
     figures = {
@@ -147,7 +148,7 @@ def _groups(document: Document) -> list[tuple[str, list[Section]]]:
 def _figure(figure: Figure, half: bool) -> HtmlFigure:
     import vl_convert
 
-    spec = _made_plain(figure.chart())
+    spec = figure.chart()
     width = STATIC_WIDTH // 2 if half else STATIC_WIDTH
     svg: str = vl_convert.vegalite_to_svg(charts.at_width(spec, width), vl_version=VEGA_LITE)
     svg = _embedded(svg, figure.name)
@@ -164,16 +165,6 @@ def _halves(section: Section) -> Iterator[str]:
             waiting = ""
         else:
             waiting = figure.name if figure.half else ""
-
-
-def _made_plain(value: Any) -> Any:
-    if isinstance(value, str):
-        return shown.plain(value)
-    if isinstance(value, dict):
-        return {key: _made_plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_made_plain(item) for item in value]
-    return value
 
 
 def _embedded(svg: str, name: str) -> str:

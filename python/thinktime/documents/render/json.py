@@ -1,4 +1,4 @@
-"""A document as JSON: the complete content of the page, unrounded, in SI units."""
+"""A document as JSON: the complete content of the page, unrounded, in SI units, with every text exact."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 from thinktime.documents.document import Cell, Document, Section, Table
+from thinktime.escape import is_hidden
 from thinktime.stats.estimate import Estimate
 
 VERSION = 1
@@ -15,7 +16,7 @@ VERSION = 1
 
 def render(document: Document) -> str:
     """Whole report; numbers that JSON cannot hold (infinite, undefined) become null."""
-    return _dumped(
+    return dumped(
         {
             "format": "thinktime-report",
             "version": VERSION,
@@ -44,11 +45,22 @@ def render(document: Document) -> str:
 
 def render_section(section: Section) -> str:
     """One section alone."""
-    return _dumped(_section(section))
+    return dumped(_section(section))
 
 
-def _dumped(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+def dumped(value: Any) -> str:
+    """`value` as JSON for a file or a terminal.
+
+    Characters that would act on a terminal are written as JSON's own escapes: the values stay exact.
+    """
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)
+    return "\n".join(map(_visible, text.split("\n"))) + "\n"
+
+
+def _visible(line: str) -> str:
+    if line.isprintable():
+        return line
+    return "".join(json.dumps(character)[1:-1] if is_hidden(character) else character for character in line)
 
 
 def _section(section: Section) -> dict[str, Any]:

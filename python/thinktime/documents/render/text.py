@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from thinktime.documents import format as shown
 from thinktime.documents.document import DATA_IN, Document, Figure, Section, Table
+from thinktime.documents.render.escape import escaped_document
 
 WIDTH = 100
 ROWS_MAX = 60
@@ -20,14 +21,12 @@ GAP = "  "
 
 def render(document: Document, width: int = WIDTH) -> str:
     """Whole report, at most `width` columns wide where words can be broken."""
+    document = escaped_document(document)
     blocks = [_headline(document.title, "=") + "\n" + _wrapped(document.subtitle, width)]
     if document.facts:
         blocks.append("\n".join(_pairs(document.facts, width)))
     if document.highlights:
-        rows = [
-            (item.label, shown.cell(item.value, item.unit), shown.plain(item.note))
-            for item in document.highlights
-        ]
+        rows = [(item.label, shown.cell(item.value, item.unit), item.note) for item in document.highlights]
         blocks.append("\n".join(_grid(rows, "<><", width)))
     blocks.append(_headline("Findings", "-") + "\n" + "\n".join(_findings(document, width)))
     group = ""
@@ -35,16 +34,20 @@ def render(document: Document, width: int = WIDTH) -> str:
         if section.group != group:
             group = section.group
             blocks.append(_headline(group, "="))
-        blocks.append(render_section(section, width, document.data_in))
+        blocks.append(_section(section, width, document.data_in))
     return _printable("\n\n".join(blocks) + "\n")
 
 
 def render_section(section: Section, width: int = WIDTH, data_in: str = DATA_IN) -> str:
     """Section as text: its answer, its tables and its caveats; `data_in` names the place of all numbers."""
+    return _printable(_section(escaped_document(section), width, data_in))
+
+
+def _section(section: Section, width: int, data_in: str) -> str:
     blocks = [_headline(section.title, "-")]
     if section.not_applicable:
         blocks.append(_wrapped(f"Not applicable: {section.not_applicable}", width))
-        return _printable("\n\n".join(blocks))
+        return "\n\n".join(blocks)
     blocks.extend(_wrapped(sentence, width) for sentence in section.summary)
     blocks.extend(_figure(figure, width, data_in) for figure in section.figures)
     blocks.extend(_table(table, width, data_in) for table in section.tables)
@@ -52,23 +55,22 @@ def render_section(section: Section, width: int = WIDTH, data_in: str = DATA_IN)
         blocks.append("\n".join(_wrapped(caveat, width, "Beware: ", " " * 8) for caveat in section.caveats))
     if section.method:
         blocks.append(_wrapped(section.method, width, "Method: ", " " * 8))
-    return _printable("\n\n".join(blocks))
+    return "\n\n".join(blocks)
 
 
 def _printable(text: str) -> str:
     # The no-break spaces have done their work once the lines are broken.
     text = text.replace("\N{NARROW NO-BREAK SPACE}", " ").replace("\N{NO-BREAK SPACE}", " ")
-    return "\n".join(shown.plain(line).rstrip() for line in text.split("\n"))
+    return "\n".join(line.rstrip() for line in text.split("\n"))
 
 
 def _headline(text: str, rule: str) -> str:
-    text = shown.plain(text)
     return f"{text}\n{rule * _columns(text)}"
 
 
 def _wrapped(text: str, width: int, first: str = "", rest: str = "") -> str:
     return textwrap.fill(
-        shown.plain(text),
+        text,
         width,
         initial_indent=first,
         subsequent_indent=rest,
@@ -84,9 +86,8 @@ def _findings(document: Document, width: int) -> Iterator[str]:
 
 
 def _pairs(facts: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
-    labelled = [(shown.plain(label), value) for label, value in facts]
-    label_width = max(_columns(label) for label, _ in labelled)
-    for label, value in labelled:
+    label_width = max(_columns(label) for label, _ in facts)
+    for label, value in facts:
         yield _wrapped(value, width, _padded(label, label_width, "<") + GAP, " " * (label_width + len(GAP)))
 
 
