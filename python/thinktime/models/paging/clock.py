@@ -24,10 +24,13 @@ REVOLUTIONS = 7
 STEPS_MIN = 80
 """Smallest number of steps of the longest stay."""
 NEWTON = 3
+"""Steps of Newton's method from the smaller of two bounds; each step doubles the digits."""
 SHARES = 17
 """Number of fractions of used places for which the decay is tabulated."""
 PER_REVOLUTION = 16
+"""Rows of the table of decay in a revolution of the hand."""
 TINY = 1e-300
+"""Divisor in place of zero."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

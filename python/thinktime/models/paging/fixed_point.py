@@ -26,10 +26,15 @@ PAGES_OF_HEADWAY = 32.0
 SEGMENTS_OF_HEADWAY = 8.0
 """Numbers of places for which the headways are given."""
 STAYS_MAX = 12
+"""Stays of an interaction, each with its quantum; the last takes what remains."""
 ROUNDS = 25
+"""Bound on the rounds of pools and users."""
 CLOSE = 2e-3
+"""Relative change of the result with which the rounds end: above the errors of the pools' solution, 1e-3."""
 FIRST_ROUNDS = 4
+"""Rounds of the mean number of first stays and its distribution."""
 FEWEST = 1e-6
+"""Number of users or of later stays in place of zero as a divisor."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

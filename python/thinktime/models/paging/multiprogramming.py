@@ -18,7 +18,9 @@ from thinktime.models.queueing.networks import Station, mva
 Array = NDArray[np.float64]
 
 ROUNDS = 12
+"""Bound on the rounds of the network and the state from which its service times follow."""
 CLOSE = 1e-5
+"""Relative change of throughput with which the rounds end: small against 1e-3 for the pools around them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

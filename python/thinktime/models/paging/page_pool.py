@@ -32,9 +32,11 @@ SOURCE = (
 Array = NDArray[np.float64]
 
 ROUNDS = 40
+"""Bound on the rounds from no solution: more than bisection of the bounds on a revolution needs."""
 ROUNDS_AGAIN = 3
 """Rounds where a similar load was solved before: the caller iterates over the load."""
 CLOSE = 1e-3
+"""Relative error of the places held with which the rounds end."""
 SLOPES = (0.2, 2.0)
 """Bounds of the power with which the number of places held grows with the revolution."""
 LONG_S = 1e5

@@ -18,6 +18,7 @@ Codes = NDArray[np.int64]
 Level = str | int | float | bool
 
 SWEEPS_MAX = 1000
+"""Bound on the sweeps: a balanced plan needs two."""
 SETTLED = 1e-14
 """The last sweep is one that changes residuals by no more than this fraction of the largest response."""
 

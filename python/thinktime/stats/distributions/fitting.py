@@ -25,7 +25,9 @@ REPLICATIONS = 199
 DRAWS_MAX = 1_000_000
 """Bound on replications times values: beyond 5000 values there are fewer replications, not under 49."""
 KNOTS = 100
+"""Knots over the bulk, one a percent, and as many over the tail."""
 KNOTS_MAX = 100_000
+"""Bound that keeps a mistyped number from filling memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,7 @@ N_ABOVE = 20
 POINTS = 24
 """Points evenly spread over the bulk, and as many over the tail."""
 CHAINS = 10_000
+"""Simulated bands: the 5 % beyond a 95 % band are 500 of them, known to within some 5 %."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

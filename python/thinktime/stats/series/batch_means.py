@@ -15,9 +15,11 @@ from thinktime.stats.estimate import Estimate
 Array = NDArray[np.float64]
 
 BATCHES_MAX = 30
+"""Above this number more batches hardly narrow an interval (Schmeiser, Operations Research 30 (1982))."""
 BATCHES_MIN = 8
 """Below this number of batches a variance is hardly known; then single observations are used."""
 LAGS_MAX = 1_000_000
+"""Bound that keeps a mistyped number from filling memory."""
 KEPT_MOST = 256
 """Batches that a clock of `GrowingBatches` keeps: from half as many up, after that many observations."""
 

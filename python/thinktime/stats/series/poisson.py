@@ -21,6 +21,7 @@ PER_CELL = 8.0
 """Mean count in a cell: enough for chi-square (Cochran asks for 5)."""
 CELLS_MAX = 200
 LAGS_MAX = 10
+"""Lags of the Ljung-Box statistic: a common choice; fewer where there are under 100 times."""
 
 
 def counts_in_cells(arrivals: ArrayLike, start: float, end: float) -> Array:
