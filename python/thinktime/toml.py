@@ -15,6 +15,9 @@ else:
 
 __all__ = ["read"]
 
+NESTING_MAX = 64
+"""Most levels of lists and tables: whatever walks through them may do so recursively."""
+
 
 def read(path: Path) -> dict[str, Any]:
     """Read a TOML file.
@@ -30,4 +33,19 @@ def read(path: Path) -> dict[str, Any]:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: is not TOML: {error}") from None
+    except RecursionError:
+        raise InputError(f"{path}: its lists and tables are nested too deeply; give fewer levels") from None
+    if _is_deep(found):
+        raise InputError(
+            f"{path}: its lists and tables are nested in more than {NESTING_MAX} levels; give fewer levels"
+        )
     return found
+
+
+def _is_deep(table: dict[str, Any]) -> bool:
+    """Whether `table` has more than `NESTING_MAX` levels; dotted keys make them without a deep parse."""
+    level: list[Any] = [table]
+    for _ in range(NESTING_MAX):
+        inside = [item.values() if isinstance(item, dict) else item for item in level]
+        level = [item for items in inside for item in items if isinstance(item, (dict, list))]
+    return bool(level)
