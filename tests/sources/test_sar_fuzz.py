@@ -1,82 +1,20 @@
 """Any damage gives a log that passes its check, or an InputError: never another exception."""
 
 import contextlib
-import random
 import subprocess
 import tempfile
 from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from damage import SEEDS, damaged, effort
+from hypothesis import given
 from hypothesis import strategies as st
 from sar_text import FIXTURES, need_sadf
 
 from thinktime.errors import InputError
 from thinktime.log import Log
 from thinktime.sources.sar import import_sar
-
-NOISE = (
-    b"NaN",
-    b"-1",
-    b"1e999",
-    b"null",
-    b"true",
-    b'"',
-    b"{",
-    b"}",
-    b"[",
-    b"]",
-    b",",
-    b";",
-    b"\n",
-    b"\0",
-    b"\xff\xfe",
-)
-NOISE += (
-    b"99999999999999999999",
-    b"18446744073709551615",
-    b"9" * 5000,
-    b"; ; ;",
-    b"LINUX-RESTART",
-    b"# uptime_cs; 1",
-)
-SEEDS = st.integers(min_value=0, max_value=2**32 - 1)
-QUIET = settings(max_examples=80, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-
-
-def damaged(data, seed):
-    """`data` with one to six changes: cut, flipped, lines lost or doubled, noise put in, numbers changed."""
-    rng = random.Random(seed)
-    data = bytearray(data)
-    for _ in range(rng.randint(1, 6)):
-        if not data:
-            break
-        at = rng.randrange(len(data))
-        change = rng.randrange(7)
-        if change == 0:
-            del data[at:]
-        elif change == 1:
-            data[at] ^= 1 << rng.randrange(8)
-        elif change == 2:
-            del data[at : at + rng.randrange(1, 2000)]
-        elif change == 3:
-            data[at:at] = rng.choice(NOISE)
-        elif change == 4:
-            piece = data[at : at + rng.randrange(1, 3000)]
-            where = rng.randrange(len(data))
-            data[where:where] = piece
-        elif change == 5:
-            digits = [k for k in range(at, min(at + 200, len(data))) if 48 <= data[k] <= 57]
-            for k in digits[:5]:
-                data[k] = rng.choice(b"0123456789")
-        else:
-            lines = bytes(data).split(b"\n")
-            one, other = rng.randrange(len(lines)), rng.randrange(len(lines))
-            lines[one], lines[other] = lines[other], lines[one]
-            del lines[rng.randrange(len(lines))]
-            data = bytearray(b"\n".join(lines))
-    return bytes(data)
 
 
 def obeys_the_laws(data):
@@ -105,27 +43,27 @@ def obeys_the_laws(data):
 
 @pytest.mark.parametrize("name", ["12.6.1-restart.raw", "12.7.5-load.raw", "12.5.2-restart.plain"])
 @given(seed=SEEDS)
-@QUIET
+@effort(80)
 def test_damaged_text(name, seed):
     obeys_the_laws(damaged((FIXTURES / name).read_bytes(), seed))
 
 
 @pytest.mark.parametrize("name", ["12.6.1-restart.json", "12.5.2-load.json"])
 @given(seed=SEEDS)
-@QUIET
+@effort(80)
 def test_damaged_json(name, seed):
     obeys_the_laws(damaged((FIXTURES / name).read_bytes(), seed))
 
 
 @given(seed=SEEDS)
-@settings(QUIET, max_examples=40)
+@effort(40)
 def test_damaged_binary(seed):
     need_sadf()
     obeys_the_laws(damaged((FIXTURES / "12.6.1-restart.sa").read_bytes(), seed))
 
 
 @given(data=st.binary(max_size=300))
-@settings(QUIET, max_examples=60)
+@effort(60)
 @pytest.mark.parametrize("head", [b"", b"{", b"\x96\xd5u!", b"10:00:00 UTC; CPU; 0; ", b"# uptime_cs; "])
 def test_noise(head, data):
     obeys_the_laws(head + data)
