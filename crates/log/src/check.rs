@@ -95,7 +95,10 @@ impl Log {
                 if damaged.contains(&part.path) {
                     continue;
                 }
-                if let Err(error) = check_part(&folder, part, schema, &mut starts, &mut defects) {
+                let outcome = part
+                    .open(&folder)
+                    .and_then(|file| check_part(part, file, schema, &mut starts, &mut defects));
+                if let Err(error) = outcome {
                     defects.push(Defect::error(&part.path, "", "rows", error, MOVE_AWAY));
                 }
             }
@@ -228,14 +231,13 @@ impl Log {
 }
 
 /// Checks columns and rows of a part.
-fn check_part(
-    folder: &Folder,
+pub(crate) fn check_part(
     part: &PartFile,
+    mut file: File,
     schema: &TableSchema,
     starts: &mut BTreeSet<i64>,
     defects: &mut Vec<Defect>,
 ) -> Result<(), LogError> {
-    let mut file: File = part.open(folder)?;
     let fields = part.reader(file.try_clone().at("open", &part.path)?)?.schema().clone();
     check_schema(&part.path, &fields, schema, defects);
     // The descriptors share their place in the file.
@@ -275,7 +277,7 @@ fn check_schema(path: &Path, fields: &Schema, schema: &TableSchema, defects: &mu
 
 /// Checks the laws that hold for rows: intervals have a length, and per-user and per-device rows
 /// belong to an interval.
-fn check_rows(
+pub(crate) fn check_rows(
     file: &Path,
     schema: &TableSchema,
     first_row: usize,

@@ -24,7 +24,7 @@ use crate::history::{upgraded, upgraded_value};
 use crate::manifest::Incident;
 use crate::schema::{Row, TableSchema, Type, Value};
 
-const FILE_MAGIC: &[u8; 8] = b"TTJOURN1";
+pub(crate) const FILE_MAGIC: &[u8; 8] = b"TTJOURN1";
 const BLOCK_MAGIC: &[u8; 4] = b"TTB2";
 const OLD_BLOCK_MAGIC: &[u8; 4] = b"TTB1";
 // Magic 4, kind 1, length 4, sequence 4, checksum 4 bytes; the old blocks lack the sequence.
@@ -48,8 +48,8 @@ struct TableBlock {
 /// A block that has no number yet: it takes one when it is appended.
 #[derive(Debug)]
 pub(crate) struct Block {
-    kind: u8,
-    payload: Vec<u8>,
+    pub(crate) kind: u8,
+    pub(crate) payload: Vec<u8>,
 }
 
 impl Block {
@@ -92,7 +92,7 @@ impl Block {
         BLOCK_HEADER + self.payload.len()
     }
 
-    fn framed(&self, sequence: u32) -> Vec<u8> {
+    pub(crate) fn framed(&self, sequence: u32) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.len());
         bytes.extend_from_slice(BLOCK_MAGIC);
         bytes.push(self.kind);
@@ -356,10 +356,11 @@ impl Contents {
 
     fn take_table(&mut self, payload: &[u8]) -> Result<(), Wrong> {
         let block: TableBlock = serde_json::from_slice(payload).map_err(|_| Wrong::Undecodable)?;
-        // A name becomes a folder's: whoever wrote the journal must not choose which.
-        block.schema.validate().map_err(|_| Wrong::Undecodable)?;
         let stored_types = block.schema.columns.iter().map(|column| column.ty).collect();
         let table = StoredTable { stored_types, schema: upgraded(block.schema) };
+        // A name becomes a folder's: whoever wrote the journal must not choose which. With today's names: a column
+        // under its old name and its new one stands twice.
+        table.schema.validate().map_err(|_| Wrong::Undecodable)?;
         let known = self.tables.iter().position(|known| known.schema.name == table.schema.name);
         match known {
             None => {

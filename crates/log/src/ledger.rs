@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -125,10 +126,16 @@ impl Ledger {
     pub(crate) fn read(folder: &Folder, reference: &LedgerReference) -> Result<Ledger, LogError> {
         let name = ledger_name(reference.number);
         let bytes = folder.read(&name)?;
-        let damaged = |reason: String| LogError::damaged(&folder.at(&name), "ledger", reason);
         if Stamp::of(&bytes) != reference.stamp {
-            return Err(damaged("it is not the file that the manifest describes".into()));
+            let reason = "it is not the file that the manifest describes";
+            return Err(LogError::damaged(&folder.at(&name), "ledger", reason));
         }
+        Ledger::parse(&folder.at(&name), &bytes)
+    }
+
+    /// The ledger with this text, of the file `path`.
+    pub(crate) fn parse(path: &Path, bytes: &[u8]) -> Result<Ledger, LogError> {
+        let damaged = |reason: String| LogError::damaged(path, "ledger", reason);
         let mut ledger = Ledger::default();
         for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.is_empty())
         {
@@ -148,16 +155,22 @@ impl Ledger {
         durable: bool,
     ) -> Result<LedgerReference, LogError> {
         let name = ledger_name(number);
+        let text = self.text();
+        let path = folder.at(&name);
+        let fill = |file: &mut Stamped<_>| file.write_all(&text).at("write", &path);
+        let (stamp, ()) = folder.put_in_place(&name, durable, fill)?;
+        Ok(LedgerReference { number, stamp })
+    }
+
+    /// A line for each part.
+    pub(crate) fn text(&self) -> Vec<u8> {
         let mut text = Vec::new();
         for (table, part, &Part { rows, stamp }) in self.iter() {
             let line = Line { table: table.into(), part, rows, bytes: stamp.bytes, crc32: stamp.crc32 };
             serde_json::to_writer(&mut text, &line).expect("a line is plain data");
             text.push(b'\n');
         }
-        let path = folder.at(&name);
-        let fill = |file: &mut Stamped<_>| file.write_all(&text).at("write", &path);
-        let (stamp, ()) = folder.put_in_place(&name, durable, fill)?;
-        Ok(LedgerReference { number, stamp })
+        text
     }
 
     pub(crate) fn add(&mut self, table: &str, number: u64, part: Part) {

@@ -23,6 +23,8 @@ mod codec;
 mod conform;
 mod error;
 mod folder;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod history;
 mod journal;
 mod ledger;

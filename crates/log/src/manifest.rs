@@ -132,8 +132,7 @@ impl Manifest {
     }
 
     pub(crate) fn read(folder: &Folder) -> Result<Manifest, LogError> {
-        let path = folder.at(FILE_NAME);
-        let mut text = match folder.read(FILE_NAME) {
+        let text = match folder.read(FILE_NAME) {
             Ok(text) => text,
             Err(LogError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
                 let reason = "it has no manifest.json".into();
@@ -141,11 +140,17 @@ impl Manifest {
             }
             Err(error) => return Err(error),
         };
+        Manifest::parse(folder.path(), text)
+    }
+
+    /// The manifest with this text, of the log in folder `dir`.
+    pub(crate) fn parse(dir: &Path, mut text: Vec<u8>) -> Result<Manifest, LogError> {
+        let path = Manifest::path(dir);
         let json: Json =
             serde_json::from_slice(&text).map_err(|error| LogError::damaged(&path, "JSON", error))?;
         if json.get("format").and_then(Json::as_str) != Some(FORMAT) {
             let reason = format!("its manifest.json has no \"format\": \"{FORMAT}\"");
-            return Err(LogError::NotALog { path: folder.path().into(), reason });
+            return Err(LogError::NotALog { path: dir.into(), reason });
         }
         let version = match json.get("schema_version").and_then(Json::as_u64) {
             Some(found) if found > u64::from(SCHEMA_VERSION) => {
@@ -156,6 +161,8 @@ impl Manifest {
         };
         let mut manifest: Manifest =
             serde_json::from_value(json).map_err(|error| LogError::damaged(&path, "manifest", error))?;
+        // Before the check: a column under its old name and its new one would stand twice from here on.
+        manifest.tables = manifest.tables.into_iter().map(upgraded).collect();
         // A table's name becomes a folder's: whoever wrote the manifest must not choose which.
         for (at, table) in manifest.tables.iter().enumerate() {
             table.validate().map_err(|error| LogError::damaged(&path, format!("tables[{at}]"), error))?;
@@ -163,7 +170,6 @@ impl Manifest {
                 return Err(LogError::damaged(&path, format!("tables[{at}]"), "the table stands twice"));
             }
         }
-        manifest.tables = manifest.tables.into_iter().map(upgraded).collect();
         // Also of a text that says that it is old, and has one.
         let is_old = version < CHECKSUM_SINCE && !text.starts_with(&CHECKSUM_LINE[..CHECKSUM_AT.start]);
         manifest.is_intact = is_old || has_its_checksum(&mut text);
@@ -172,14 +178,20 @@ impl Manifest {
 
     /// Puts the manifest in place by rename, so that a reader sees the old one or the new one.
     pub(crate) fn write(&self, folder: &Folder, durable: bool) -> Result<(), LogError> {
+        let text = self.text();
+        let path = folder.at(FILE_NAME);
+        folder.put_in_place(FILE_NAME, durable, |file| file.write_all(&text).at("write", &path))?;
+        Ok(())
+    }
+
+    /// The text of the manifest, with its checksum.
+    pub(crate) fn text(&self) -> Vec<u8> {
         let body = serde_json::to_vec_pretty(self).expect("a manifest is plain data");
         // The line replaces the brace and the line's end that the body begins with.
         let mut text = [CHECKSUM_LINE, &body[2..], b"\n"].concat();
         let digits = format!("{:08x}", crc32fast::hash(&text));
         text[CHECKSUM_AT].copy_from_slice(digits.as_bytes());
-        let path = folder.at(FILE_NAME);
-        folder.put_in_place(FILE_NAME, durable, |file| file.write_all(&text).at("write", &path))?;
-        Ok(())
+        text
     }
 
     /// The ledger of the complete parts; `None` where none was kept.

@@ -21,6 +21,8 @@
 //! 1e9, and a description is nested at most 16 levels deep.
 
 mod distribution;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 pub mod random;
 mod units;
 

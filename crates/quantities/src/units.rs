@@ -33,6 +33,7 @@ const BYTES: [(&str, f64); 9] = [
 /// command line cannot see whether seconds or milliseconds are meant; only 0 needs none.
 pub fn parse_duration(text: &str) -> Result<f64, String> {
     let refused = |problem: &str| {
+        let text = shortened(text);
         format!("{text:?} {problem}; give a number with one of the units us, ms, s, min, h, d, such as 90s")
     };
     let (number, unit) = split(text).ok_or_else(|| refused("is not a duration"))?;
@@ -55,6 +56,7 @@ pub fn parse_duration(text: &str) -> Result<f64, String> {
 /// The text is not a number of bytes from 0 to 2^64 - 1.
 pub fn parse_size(text: &str) -> Result<u64, String> {
     let refused = |problem: &str| {
+        let text = shortened(text);
         format!(
             "{text:?} {problem}; give bytes, or a number with kB, MB, GB, TB, KiB, MiB, GiB or TiB, such as 64MiB"
         )
@@ -67,6 +69,17 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     let bytes = (number * factor).round();
     // The largest u64 as a double is 2^64 itself: a number equal to it does not fit.
     if bytes < u64::MAX as f64 { Ok(bytes as u64) } else { Err(refused("is too large")) }
+}
+
+/// Beginning of a description for an error message: lists and numbers can be long. Cut between
+/// characters, never inside one.
+pub(crate) fn shortened(description: impl ToString) -> String {
+    const MOST: usize = 60;
+    let text = description.to_string();
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
 }
 
 /// The number at the beginning of `text` and the unit after it, in lower case.

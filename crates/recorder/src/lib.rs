@@ -22,6 +22,8 @@
 
 pub mod doctor;
 mod error;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 pub mod kernel;
 pub mod notify;
 pub mod proc;

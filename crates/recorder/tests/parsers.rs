@@ -1,8 +1,7 @@
-//! The parse functions on files of real kernels, on hand-written ones of other kernels, and on noise.
+//! The parse functions on files of real kernels, on hand-written ones of other kernels. Noise is in `fuzzing`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use proptest::prelude::*;
 use thinktime_recorder::proc::*;
 
 fn fixture(name: &str) -> Vec<u8> {
@@ -161,60 +160,4 @@ fn errors_name_file_line_and_field() {
     assert!(error.to_string().contains("/proc/1/stat") && error.to_string().contains("is missing"));
     assert!(stat::parse(b"ctxt 1\n", "/proc/stat").is_err(), "a file without the line of all CPUs");
     assert!(cpu_usage::parse_cpuacct(b"-3\n", "usage").is_err());
-}
-
-/// Runs every parser; only panics count.
-fn parse_all(text: &[u8]) {
-    let _ = stat::parse(text, "f");
-    let _ = vmstat::parse(text, "f");
-    let _ = diskstats::parse(text, "f");
-    let _ = net_dev::parse(text, "f");
-    let _ = meminfo::parse(text, "f");
-    let _ = loadavg::parse(text, "f");
-    let _ = pressure::parse(text, "f");
-    let _ = process_stat::parse(text, "f");
-    let _ = schedstat::parse_thread(text, "f");
-    let _ = schedstat::parse_run_queues(text, "f");
-    let _ = process_io::parse(text, "f");
-    let _ = cgroup::parse(text);
-    let _ = cpu_usage::parse_cpuacct(text, "f");
-    let _ = cpu_usage::parse_cpu_stat(text, "f");
-    let _ = utmp::count_sessions(text);
-    let _ = utmp::is_user_session(text);
-}
-
-fn fixtures() -> Vec<Vec<u8>> {
-    fn collect(folder: PathBuf, found: &mut Vec<Vec<u8>>) {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() { collect(path, found) } else { found.push(std::fs::read(path).unwrap()) }
-        }
-    }
-    let mut found = Vec::new();
-    collect(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/proc"), &mut found);
-    assert!(found.len() > 20);
-    found
-}
-
-proptest! {
-    #[test]
-    fn noise_never_panics(text in proptest::collection::vec(any::<u8>(), 0..400)) {
-        parse_all(&text);
-    }
-
-    #[test]
-    fn noise_in_the_kernels_alphabet_never_panics(text in "(cpu|intr|pg|some|total=|[0-9]{1,21}|[-:() \n/]){0,60}") {
-        parse_all(text.as_bytes());
-    }
-
-    #[test]
-    fn damaged_files_never_panic(file in 0..1000usize, at in 0..100_000usize, byte in any::<u8>(), cut in any::<bool>()) {
-        let files = fixtures();
-        let mut text = files[file % files.len()].clone();
-        if !text.is_empty() {
-            let at = at % text.len();
-            if cut { text.truncate(at) } else { text[at] = byte }
-        }
-        parse_all(&text);
-    }
 }

@@ -35,6 +35,8 @@
 mod builtin;
 mod demand;
 mod error;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod read;
 mod script;
 mod source;

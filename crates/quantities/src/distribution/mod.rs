@@ -32,6 +32,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::units::shortened;
+
 pub use short_form::expand;
 
 /// A distribution on the numbers from zero up, with checked parameters.
@@ -207,23 +209,26 @@ fn whole<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
 fn in_parts(message: &str, given: String) -> DistributionError {
     let message =
         message.replace("unknown variant", "unknown kind").replace("unknown field", "unknown parameter");
+    let message = abridged(&message);
     // Serde carries an error as one text; ours end with "; " and the remedy.
     let (problem, allowed) = message.rsplit_once("; ").unwrap_or((&message, FORMS));
     DistributionError { given, problem: problem.into(), allowed: allowed.into() }
 }
 
-/// Beginning of a description for an error message: lists can be long. Cut between characters, never inside one.
-fn shortened(description: impl ToString) -> String {
-    const MOST: usize = 60;
-    let text = description.to_string();
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text,
+/// `message` without the middle of a name or text that it repeats: the end says what is expected.
+fn abridged(message: &str) -> String {
+    const HEAD: usize = 100;
+    const TAIL: usize = 400;
+    let count = message.chars().count();
+    if count <= HEAD + TAIL {
+        return message.to_owned();
     }
+    let head = message.chars().take(HEAD);
+    head.chain("...".chars()).chain(message.chars().skip(count - TAIL)).collect()
 }
 
 fn listed(values: &[f64]) -> String {
-    format!("{values:?}")
+    shortened(format!("{values:?}"))
 }
 
 impl Law {

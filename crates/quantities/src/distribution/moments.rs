@@ -246,8 +246,9 @@ fn bounded_pareto(shape: f64, low: f64, high: f64, n: f64) -> f64 {
 
 /// P(T <= t) of an Erlang time for x = t shape / mean: 1 - sum_{i < shape} x^i e^-x / i!
 fn erlang(shape: u32, x: f64) -> f64 {
-    if x == 0.0 {
-        return 0.0;
+    // At the ends, where the logarithms below are infinite.
+    if x == 0.0 || x == f64::INFINITY {
+        return f64::from(x > 0.0);
     }
     // By logarithms: x^i and i! are too large for a number long before their quotient is.
     let term = |i: u32| (f64::from(i) * x.ln() - x - lgamma(f64::from(i) + 1.0)).exp();

@@ -11,6 +11,7 @@
 use serde_json::{Map, Number, Value};
 
 use crate::parse_duration;
+use crate::units::shortened;
 
 /// Largest depth of nested descriptions: no mixture needs more, and reading must not exhaust the stack.
 const DEEPEST: usize = 16;
@@ -131,14 +132,15 @@ impl Reader<'_> {
             let name = self.name();
             if name.is_empty() || !self.take('=') {
                 return Err(format!(
-                    "{}; parameters are named, as in {kind}(name=value)",
-                    self.expected(if name.is_empty() { "a name" } else { "'='" })
+                    "{}; parameters are named, as in {}(name=value)",
+                    self.expected(if name.is_empty() { "a name" } else { "'='" }),
+                    shortened(kind),
                 ));
             }
             let value = self.value()?;
             // `kind` is in the table already, so that it cannot be given as a parameter either.
             if table.insert(name.clone(), value).is_some() {
-                return Err(format!("{name} is given twice"));
+                return Err(format!("{} is given twice", shortened(name)));
             }
         }
         Ok(Value::Object(table))

@@ -1,0 +1,85 @@
+//! What the fuzz target of `fuzz/` calls, on files of a kernel that nobody has seen.
+//!
+//! Compiled for `cargo fuzz`, which sets `--cfg fuzzing`, and for the tests of this crate, which replay the
+//! committed inputs.
+
+use crate::proc::*;
+
+/// Every parser on the same text: each gives numbers or an error that names the file.
+pub fn proc(text: &[u8]) {
+    const FILE: &str = "/proc/file";
+    let errors = [
+        stat::parse(text, FILE).err(),
+        vmstat::parse(text, FILE).err(),
+        diskstats::parse(text, FILE).err(),
+        net_dev::parse(text, FILE).err(),
+        meminfo::parse(text, FILE).err(),
+        loadavg::parse(text, FILE).err(),
+        pressure::parse(text, FILE).err(),
+        process_stat::parse(text, FILE).err(),
+        schedstat::parse_thread(text, FILE).err(),
+        schedstat::parse_run_queues(text, FILE).err(),
+        process_io::parse(text, FILE).err(),
+        cpu_usage::parse_cpuacct(text, FILE).err(),
+        cpu_usage::parse_cpu_stat(text, FILE).err(),
+    ];
+    for error in errors.into_iter().flatten() {
+        assert!(error.to_string().starts_with(FILE) && !error.problem.is_empty(), "{error}");
+    }
+    // A byte that is no UTF-8 becomes a character of three.
+    assert!(cgroup::parse(text).is_none_or(|path| path.len() <= 3 * text.len()));
+    assert!(utmp::count_sessions(text) <= text.len() as u64 / 384);
+    utmp::is_user_session(text);
+}
+
+#[cfg(test)]
+#[path = "../../../fuzz/replay.rs"]
+mod replay;
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use proptest::prelude::*;
+
+    #[test]
+    fn files_of_proc() {
+        super::replay::replay("proc", super::proc);
+    }
+
+    fn fixtures() -> Vec<Vec<u8>> {
+        fn collect(folder: PathBuf, found: &mut Vec<Vec<u8>>) {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() { collect(path, found) } else { found.push(std::fs::read(path).unwrap()) }
+            }
+        }
+        let mut found = Vec::new();
+        collect(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/proc"), &mut found);
+        assert!(found.len() > 20);
+        found
+    }
+
+    proptest! {
+        #[test]
+        fn noise_never_panics(text in proptest::collection::vec(any::<u8>(), 0..400)) {
+            super::proc(&text);
+        }
+
+        #[test]
+        fn noise_in_the_kernels_alphabet_never_panics(text in "(cpu|intr|pg|some|total=|[0-9]{1,21}|[-:() \n/]){0,60}") {
+            super::proc(text.as_bytes());
+        }
+
+        #[test]
+        fn damaged_files_never_panic(file in 0..1000usize, at in 0..100_000usize, byte in any::<u8>(), cut in any::<bool>()) {
+            let files = fixtures();
+            let mut text = files[file % files.len()].clone();
+            if !text.is_empty() {
+                let at = at % text.len();
+                if cut { text.truncate(at) } else { text[at] = byte }
+            }
+            super::proc(&text);
+        }
+    }
+}
