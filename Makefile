@@ -12,7 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # pip takes this 0 as "do not compile": compileall does it later, while the crates are compiled.
 export PIP_NO_COMPILE := 0
 
-.PHONY: help demo test bench verdicts lint audit docs build static format golden lock licences clean
+.PHONY: help demo test fuzz bench verdicts lint audit docs build static format golden lock licences clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -26,6 +26,10 @@ test: build static test-tools ## Run every test
 	$(CARGO) test --release --quiet
 	$(BIN)/pytest $(LIVE)
 	$(BIN)/pytest --numprocesses auto --dist loadfile $(LIVE:%=--ignore=%)
+
+# Ten minutes a target unless FUZZ_SECONDS or FUZZ_RUNS say otherwise; FUZZ_TARGETS chooses. See scripts/fuzz.py.
+fuzz: build ## Feed random and damaged input to everything that reads files of others
+	@CARGO='$(CARGO)' $(BIN)/python scripts/fuzz.py
 
 bench: build $(VENV)/bench-installed ## Print the cost of the fast parts, as ratios to a reference in the same run
 	$(BIN)/python benches/run.py
