@@ -40,6 +40,8 @@ def targets() -> list[str]:
 
 def missing() -> str | None:
     """What has to be installed before anything can be fuzzed."""
+    if shutil.which("rustup") is None:
+        return "rustup, which chooses the nightly toolchain, is not installed: see https://rustup.rs"
     toolchains = subprocess.run(["rustup", "toolchain", "list"], capture_output=True, text=True)
     if "nightly" not in toolchains.stdout:
         return "coverage needs a nightly toolchain: rustup toolchain install nightly --profile minimal"
