@@ -1,12 +1,12 @@
 //! Reading a log, also while it is being written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::{DataType, Field};
+use arrow_schema::{DataType, Field, Fields};
 use serde::Serialize;
 
 use crate::error::LogError;
@@ -179,14 +179,17 @@ impl Log {
     }
 
     /// The complete parts of `table` as they lie on the disk, neighbours with the same columns together, so
-    /// that each group can be scanned as one.
+    /// that each group can be scanned as one. A part whose columns are not of the types that the manifest has
+    /// is refused: whoever scans it would take its values for something else, or fail without a file's name.
     pub fn part_groups(&self, table: &str) -> Result<Vec<PartGroup>, LogError> {
+        let Some(declared) = self.schema(table) else { return Ok(Vec::new()) };
         let mut groups: Vec<PartGroup> = Vec::new();
         let mut last_columns = Vec::new();
         let folder = Folder::open(&self.dir)?;
         for part in self.part_files(table) {
             // The footer alone is read.
             let schema = part.reader(part.open(&folder)?)?.schema().clone();
+            refuse_other_types(part, schema.fields(), declared)?;
             let fields = schema.fields().iter();
             let columns: Vec<(String, DataType)> =
                 fields.clone().map(|field| (field.name().clone(), field.data_type().clone())).collect();
@@ -241,6 +244,27 @@ impl Log {
         batches.extend(self.open_rows(table)?);
         Ok(batches)
     }
+}
+
+/// Refuses a part with a column twice, or of another type than `declared` says.
+fn refuse_other_types(part: &PartFile, fields: &Fields, declared: &TableSchema) -> Result<(), LogError> {
+    let mut names = BTreeSet::new();
+    for field in fields {
+        let wrong =
+            |reason: String| LogError::damaged(&part.path, format!("column {}", field.name()), reason);
+        // A column of an earlier version must not stand next to the one that replaced it either.
+        let old = Superseded::of_field(&declared.name, field);
+        if !names.insert(old.map_or(field.name().as_str(), |old| old.by)) {
+            return Err(wrong("the column stands twice".into()));
+        }
+        let expected = declared.position(field.name()).map(|at| declared.columns[at].ty.arrow());
+        if let (None, Some(expected)) = (old, expected) {
+            if *field.data_type() != expected {
+                return Err(wrong(format!("type {}, the manifest says {expected}", field.data_type())));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn concatenate(batches: &[RecordBatch], schema: &TableSchema) -> Result<RecordBatch, LogError> {
