@@ -58,13 +58,14 @@ def test_a_defect_names_the_key_its_value_and_the_remedy(tmp_path):
 def read_keys(path):
     """Keys that a module looks up in something called machine."""
     for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
+        is_method = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        if is_method and node.func.attr in ("text", "flag", "number", "whole", "table", "tables"):
             source, arguments = ast.unparse(node.func.value), node.args
         elif isinstance(node, ast.Subscript):
             source, arguments = ast.unparse(node.value), [node.slice]
         else:
             continue
-        is_machine = source == "machine" or "'machine'" in source
+        is_machine = source == "machine" or source.endswith(".machine") or "last_machine(" in source
         if is_machine and arguments and isinstance(arguments[0], ast.Constant):
             yield arguments[0].value
 

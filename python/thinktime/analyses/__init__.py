@@ -79,6 +79,8 @@ def analyse(name: str, *logs: Log | str | Path, **options: Any) -> Any:
     ------
     InputError
         There is no such question, no log or one too many, or an option has an impossible value.
+    LogError
+        A log cannot be read, or the question cannot be answered because the log has defects.
     TypeError
         The question has no such option, or something else than a log is given.
 
@@ -87,6 +89,7 @@ def analyse(name: str, *logs: Log | str | Path, **options: Any) -> Any:
     >>> thinktime.analyse("overhead", "run", requests=("forks", "page_faults"))
     """
     from thinktime.log import Log
+    from thinktime.log.border import reading
 
     asked = question(name)
     known = [item.name for item in fields(asked.options)]
@@ -99,12 +102,15 @@ def analyse(name: str, *logs: Log | str | Path, **options: Any) -> Any:
         if not isinstance(item, Log | str | PathLike):
             raise TypeError(f"logs: {item!r} is a {type(item).__name__}; give a Log, or the folder of one")
     if asked.accepts == "runs":
-        return asked.results(asked.open([Path(str(item)) for item in logs]), asked.options(**options))
+        runs = asked.open([Path(str(item)) for item in logs])
+        with reading(*asked.logs(runs)):
+            return asked.results(runs, asked.options(**options))
     opened = [item if isinstance(item, Log) else Log.open(item) for item in logs]
     if len(opened) > 1 and not asked.compares:
         raise InputError(f"{name}: {len(opened)} logs are given; give one")
     chosen = asked.options(**options)
-    return asked.analyse(opened[0], chosen) if len(opened) == 1 else asked.compare(opened, chosen)
+    with reading(*opened):
+        return asked.analyse(opened[0], chosen) if len(opened) == 1 else asked.compare(opened, chosen)
 
 
 def question(name: str) -> Question:

@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 
 from thinktime.analyses import QUESTIONS, Question, question
 from thinktime.cli import destination
-from thinktime.questions.definition import Accepts, OptionHelp, options_of
+from thinktime.questions.definition import Accepts, OptionHelp, options_of, warned
 
 HELP = {
     "one log": ("LOG", "Folder of a log."),
@@ -68,6 +68,8 @@ def _command(asked: Question) -> Callable[..., None]:
     shared = ("paths", "output", "form", "force")
 
     def run(**values: Any) -> None:
+        from thinktime.log import border
+
         paths, output, form, force = (values.pop(name) for name in shared)
         chosen = form or destination.form_of(output)
         options = _options(asked, values)
@@ -76,8 +78,15 @@ def _command(asked: Question) -> Callable[..., None]:
             if isinstance(path, Path) and asked.writes(path, options):
                 destination.check(path, force, "text")
         inputs = asked.open(paths if isinstance(paths, list) else [paths])
-        destination.write(output, _rendered(asked, inputs, options, chosen))
-        for path, text in asked.files(inputs, options).items():
+        logs = asked.logs(inputs)
+        changed = border.changes(logs)
+        for sentence in changed:
+            typer.echo(f"thinktime: {sentence}", err=True)
+        with border.reading(*logs):
+            text = _rendered(asked, inputs, options, chosen, changed)
+            files = asked.files(inputs, options)
+        destination.write(output, text)
+        for path, text in files.items():
             # The name of a second file would corrupt an answer on standard output.
             destination.write(path, text, announced=output is not None)
 
@@ -90,13 +99,18 @@ def _command(asked: Question) -> Callable[..., None]:
     return run
 
 
-def _rendered(asked: Question, inputs: Sequence[Any], options: Any, form: destination.Form) -> str:
+def _rendered(
+    asked: Question,
+    inputs: Sequence[Any],
+    options: Any,
+    form: destination.Form,
+    changed: Sequence[str],
+) -> str:
     from thinktime.documents.document import Document
     from thinktime.documents.render import render, render_section
 
-    if form == "html":
-        return render(asked.document(inputs, options), form)
-    answer = asked.answer(inputs, options)
+    answer = asked.document(inputs, options) if form == "html" else asked.answer(inputs, options)
+    answer = warned(answer, changed)
     return render(answer, form) if isinstance(answer, Document) else render_section(answer, form)
 
 

@@ -48,6 +48,9 @@ def _rendered(logs: list[Path], form: destination.Form) -> str:
     from thinktime import reports
     from thinktime.documents.render import render
     from thinktime.log import Log
+    from thinktime.log.border import reading
 
-    document = reports.build([Log.open(path) for path in logs])
-    return render(document, form)
+    opened = [Log.open(path) for path in logs]
+    # Figures are drawn while the document is rendered.
+    with reading(*opened):
+        return render(reports.build(opened), form)

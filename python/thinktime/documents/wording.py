@@ -133,6 +133,15 @@ def refused(name: str, title: str, result: NotApplicable) -> Section:
     return Section(name=name, title=title, summary=(), not_applicable=f"{capital(reason)}.{remedy}")
 
 
+def few_attributed(share: float) -> str:
+    """Sentence for statements about users where much of the machine's CPU time belongs to none of them."""
+    return (
+        f"{shown.quantity(share, 'share')} of the CPU time could be attributed to users: the rest is of "
+        "processes that the recorder did not see, and its users are missing here. To see them, record as "
+        "root, outside of a PID namespace."
+    )
+
+
 def worded(caveats: Iterable[Caveat], words: Mapping[str, Callable[..., str]]) -> tuple[str, ...]:
     """Sentences of caveats: the entry of `words` for the kind of each, called with its values by name."""
     return tuple(words[caveat.kind](**caveat.values) for caveat in caveats)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from thinktime.log import facts
+
 if TYPE_CHECKING:
     from thinktime.log import Log
+    from thinktime.log.facts import Facts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,11 +34,10 @@ def meters(log: Log) -> tuple[tuple[Meter, ...], tuple[str, ...]]:
     usable: list[Meter] = []
     defects: list[str] = []
     for entry in _entries(log):
-        words = [entry.get(key) for key in ("event", "count", "time")] if isinstance(entry, dict) else []
-        if not (words and all(isinstance(word, str) and word for word in words)):
-            defects.append(f"{entry!r} does not name an event, its count and its time")
+        event, count, time = entry.text("event"), entry.text("count"), entry.text("time")
+        if not (event and count and time):
+            defects.append(f"{entry.values!r} does not name an event, its count and its time")
             continue
-        event, count, time = map(str, words)
         meter = Meter(event=event, count=count, time=time)
         missing = [name for name in (meter.count, meter.time) if name not in schema]
         if missing:
@@ -47,9 +49,8 @@ def meters(log: Log) -> tuple[tuple[Meter, ...], tuple[str, ...]]:
     return tuple(usable), tuple(defects)
 
 
-def _entries(log: Log) -> list[object]:
-    for session in reversed(log.manifest.get("sessions", [])):
-        entries = (session.get("machine") or {}).get("meters")
-        if isinstance(entries, list) and entries:
+def _entries(log: Log) -> tuple[Facts, ...]:
+    for session in reversed(facts.sessions(log)):
+        if entries := session.machine.tables("meters"):
             return entries
-    return []
+    return ()

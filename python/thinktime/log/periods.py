@@ -6,10 +6,12 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+from thinktime.log import facts
 
 if TYPE_CHECKING:
     from thinktime.log import Log
@@ -47,15 +49,13 @@ def sessions(log: Log, origin_us: int, first: float, last: float) -> list[Span]:
     first, last : float
         Times of the first and the last event [s].
     """
-    entries: list[dict[str, Any]] = log.manifest.get("sessions") or []
-    starts = [(session.get("start_us", 0) - origin_us) / 1e6 for session in entries]
+    entries = facts.sessions(log)
+    starts = [(session.start_us - origin_us) / 1e6 for session in entries]
     spans = []
     for number, session in enumerate(entries):
-        warm_up = float((session.get("replication") or {}).get("warm_up_s") or 0.0)
         after = starts[number + 1] if number + 1 < len(entries) else last
-        end = session.get("end_us")
-        end = after if end is None else (end - origin_us) / 1e6
-        start, end = max(first, starts[number] + warm_up), min(last, end)
+        end = after if session.end_us is None else (session.end_us - origin_us) / 1e6
+        start, end = max(first, starts[number] + session.warm_up_s), min(last, end)
         if end > start:
             spans.append(Span(start=start, end=end))
     # A log whose sessions lie elsewhere in time (an import, a test) is one stretch.

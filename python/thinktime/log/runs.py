@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from thinktime.errors import InputError
+from thinktime.log import facts
 
 if TYPE_CHECKING:
     import polars as pl
 
     from thinktime.log import Log
     from thinktime.log.design import Design
+    from thinktime.log.facts import Session
     from thinktime.stats.estimate import Estimate, NotApplicable
 
 SCHEMA_VERSION = 1
@@ -71,19 +73,21 @@ class Cell:
         """Complete replications, by number; an interrupted one has no responses and is omitted."""
         if not self.exists:
             return []
-        found = (session.get("replication") for session in self.log().manifest["sessions"])
-        by_number = {facts["number"]: _replication(facts) for facts in found if facts is not None}
+        replications = [
+            _replication(session) for session in facts.sessions(self.log()) if session.is_replication
+        ]
+        by_number = {replication.number: replication for replication in replications}
         return [by_number[number] for number in sorted(by_number)]
 
 
-def _replication(facts: Mapping[str, Any]) -> Replication:
-    figures: Sequence[Mapping[str, Any]] = facts["responses"]
+def _replication(session: Session) -> Replication:
+    responses = session.responses()
     return Replication(
-        number=int(facts["number"]),
-        warm_up_s=float(facts["warm_up_s"]),
-        responses={figure["name"]: figure["value"] for figure in figures},
-        units={figure["name"]: figure["unit"] for figure in figures},
-        descriptions={figure["name"]: figure["description"] for figure in figures},
+        number=session.replication_number,
+        warm_up_s=session.warm_up_s,
+        responses={name: response.value for name, response in responses.items()},
+        units={name: response.unit for name, response in responses.items()},
+        descriptions={name: response.description for name, response in responses.items()},
     )
 
 
@@ -143,21 +147,21 @@ class Runs:
     def _of_log(cls, folder: Path) -> Runs:
         from thinktime.log import Log
 
-        sessions = Log.open(folder).manifest["sessions"]
-        simulated = next((session for session in sessions if "replication" in session), None)
+        sessions = facts.sessions(Log.open(folder))
+        simulated = next((session for session in sessions if session.is_replication), None)
         if simulated is None:
             raise InputError(
                 f"{folder}: has neither {FILE_NAME} nor the log of a simulation; make runs with "
                 "`thinktime experiment` or `thinktime simulate ... -o`"
             )
-        machine, options = simulated["machine"], simulated["options"]
+        machine, options = simulated.machine, simulated.facts.table("options")
         cell = Cell(levels={}, path=folder)
         return cls(
             path=folder,
-            system=machine["system"],
-            seed=options["seed"],
+            system=machine.text("system") or simulated.source,
+            seed=options.needed("seed").whole("seed") or 0,
             factors={},
-            parameters=machine["parameters"],
+            parameters=dict(machine.table("parameters").values),
             common_random_numbers=True,
             cells=(cell,),
         )

@@ -12,6 +12,7 @@ from thinktime.analyses.disks.section import WORDS
 from thinktime.documents import format as shown
 from thinktime.documents.document import Cell, Col, Section, Table
 from thinktime.documents.wording import worded
+from thinktime.log import facts
 from thinktime.models.uncertain import point
 from thinktime.predictions import prediction as predicted
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
@@ -20,6 +21,7 @@ from thinktime.stats.series import batch_means
 if TYPE_CHECKING:
     from thinktime.analyses.disks.result import Disks, Drive
     from thinktime.log import Log
+    from thinktime.log.facts import Session
     from thinktime.models.prediction import Prediction
     from thinktime.models.swapping.swap_disk import Configuration
 
@@ -108,7 +110,7 @@ def of_log(log: Log, *, device: str = "", level: float = 0.95) -> LogInputs | No
         return disks
     if isinstance(disks.drives, NotApplicable):
         return disks.drives
-    sessions: list[Mapping[str, Any]] = log.manifest.get("sessions") or []
+    sessions = facts.sessions(log)
     parameters = _parameters(sessions)
     if isinstance(parameters, NotApplicable):
         return parameters
@@ -153,17 +155,13 @@ def of_log(log: Log, *, device: str = "", level: float = 0.95) -> LogInputs | No
 class _Runs:
     """Responses that the replications of a simulation recorded."""
 
-    sessions: Sequence[Mapping[str, Any]]
+    sessions: Sequence[Session]
     level: float
 
     def mean(self, name: str, unit: str, words: str) -> Estimate | NotApplicable:
         """Mean of response `name` over the replications, Student's t; `words` describe it."""
-        values = [
-            float(item["value"])
-            for session in self.sessions
-            for item in (session.get("replication") or {}).get("responses") or []
-            if item.get("name") == name and isinstance(item.get("value"), (int, float))
-        ]
+        responses = (session.responses().get(name) for session in self.sessions)
+        values = [float(item.value) for item in responses if item is not None and item.value is not None]
         if not values:
             return NotApplicable(f"the log does not record {words}", BY_HAND)
         if len(set(values)) == 1:
@@ -171,18 +169,18 @@ class _Runs:
         return batch_means.plain_mean(values, self.level).with_unit(unit)
 
 
-def _parameters(sessions: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | NotApplicable:
+def _parameters(sessions: Sequence[Session]) -> Mapping[str, Any] | NotApplicable:
     """Parameters of the simulated system, with its name; empty for a recorded machine."""
     by_session: list[dict[str, Any]] = []
     for session in sessions:
-        machine = session.get("machine") or {}
-        parameters = machine.get("parameters")
-        if not isinstance(parameters, Mapping):
+        machine = session.machine
+        if "parameters" not in machine:
             by_session.append({})
             continue
+        parameters = machine.table("parameters").values
         # A single drive serves files and swaps.
         only = {"file_drive": 0, "swap_drive": 0} if parameters.get("drives") == 1 else {}
-        by_session.append({**parameters, **only, "system": machine.get("system")})
+        by_session.append({**parameters, **only, "system": machine.text("system")})
     if any(parameters != by_session[0] for parameters in by_session):
         return NotApplicable(
             "the sessions of the log are of different configurations", "use a log of one configuration"
@@ -248,7 +246,7 @@ def _queue(disks: Disks, files: Drive, numbered: bool) -> Estimate | NotApplicab
     return mean or NotApplicable(f"the log does not count the requests waiting at {place}", BY_HAND)
 
 
-def _facts(sessions: Sequence[Mapping[str, Any]], parameters: Mapping[str, Any]) -> dict[str, Any]:
+def _facts(sessions: Sequence[Session], parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Inputs that follow from the configuration, and from the simulated system itself."""
     if parameters.get("system") != UNIX6:
         return {}
@@ -270,13 +268,13 @@ def _facts(sessions: Sequence[Mapping[str, Any]], parameters: Mapping[str, Any])
     }
 
 
-def _burst(sessions: Sequence[Mapping[str, Any]], parameters: Mapping[str, Any]) -> float | None:
+def _burst(sessions: Sequence[Session], parameters: Mapping[str, Any]) -> float | None:
     """Mean compute burst [s], where it is that of a table."""
     pc, speed = parameters.get("pc"), parameters.get("cpu_speed", 1.0)
     if parameters.get("compute", "table") != "table" or not isinstance(pc, (int, float)):
         return None
-    units = (sessions[0].get("machine") or {}).get("units") or {}
-    return float(pc) * (1e-3 if units.get("pc") == "ms" else 1.0) / float(speed)
+    is_in_ms = sessions[0].machine.table("units").text("pc") == "ms"
+    return float(pc) * (1e-3 if is_in_ms else 1.0) / float(speed)
 
 
 def _caveats(disks: Disks, numbered: bool) -> list[Caveat]:

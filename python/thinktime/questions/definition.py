@@ -9,7 +9,7 @@ a question is imported when it is asked.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -123,6 +123,10 @@ class Question:
                 raise InputError(f"{path}: given twice; give each log once")
         return tuple(Log.open(path) for path in paths)
 
+    def logs(self, inputs: Sequence[Any]) -> Sequence[Log]:
+        """Logs behind the inputs that `open` returned."""
+        return inputs
+
     def answer(self, logs: Sequence[Any], options: Any = None) -> Section | Document:
         """Section (or whole document) that answers the question for these logs.
 
@@ -171,6 +175,17 @@ class Question:
     def files(self, logs: Sequence[Any], options: Any) -> Mapping[Path, str]:
         """Files that the options ask to be written, with their text; a command writes them."""
         return {}
+
+
+def warned(answer: Section | Document, sentences: Sequence[str]) -> Section | Document:
+    """Answer that first says what is wrong with its log, so that no number of it is read without that."""
+    from thinktime.documents.document import Finding, Section
+
+    if isinstance(answer, Section):
+        return replace(answer, caveats=(*sentences, *answer.caveats))
+    return replace(
+        answer, findings=(*(Finding(text=text, tone="warning") for text in sentences), *answer.findings)
+    )
 
 
 def seconds(text: str, flag: str) -> float:

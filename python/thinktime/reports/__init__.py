@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from thinktime.documents.document import Document, Figure, Finding, Section, Table
+from thinktime.documents.document import Document, Figure, Finding, Highlight, Section, Table
 
 if TYPE_CHECKING:
+    from thinktime.analyses.recording.analysis import Recording
     from thinktime.log import Log
-    from thinktime.reports.summary_facts import LogFacts
+    from thinktime.questions.definition import Question
 
 __all__ = ["build"]
 
@@ -34,35 +35,73 @@ def build(logs: Sequence[Log]) -> Document:
 def _of_one(log: Log) -> Document:
     from thinktime.analyses import QUESTIONS
     from thinktime.analyses.recording import section as recording
+    from thinktime.log.border import changes, reading
     from thinktime.reports.cards import highlights
     from thinktime.reports.summary import findings
     from thinktime.reports.summary_facts import LogFacts
 
+    changed = changes([log])
+    warnings = tuple(Finding(text=text, tone="warning") for text in changed)
+    cards = (CHANGED,) if changed else ()
     results, sections = {}, []
     for question in QUESTIONS:
-        if not question.in_report:
-            continue
-        options = question.options()
-        result = results[question.name] = question.analyse(log, options)
-        section = question.section(result, options)
-        if not (question.silent and section.not_applicable):
-            sections.append(section)
-    facts = LogFacts.of(results)
-    return Document(
-        title=f"Where {recording.host_name(facts.recording.host)} spends its time",
-        subtitle=_subtitle(facts),
-        findings=findings(facts),
-        sections=tuple(sections),
-        facts=recording.facts(facts.recording),
-        highlights=highlights(facts),
-    )
+        if question.in_report:
+            results[question.name], section = _answered(question, log)
+            if section is not None:
+                sections.append(section)
+    with reading(log):
+        facts = LogFacts.of(results)
+        if facts is None:
+            failed = Finding(text=f"{log.path}: the recording itself cannot be described.", tone="warning")
+            return Document(
+                title=f"Where the time of {log.path} went",
+                subtitle="The log has defects: some questions could not be answered.",
+                findings=(*warnings, replace(failed, section="recording")),
+                sections=tuple(sections),
+                highlights=cards,
+            )
+        return Document(
+            title=f"Where {recording.host_name(facts.recording.host)} spends its time",
+            subtitle=_subtitle(facts.recording),
+            findings=(*warnings, *findings(facts)),
+            sections=tuple(sections),
+            facts=recording.facts(facts.recording),
+            highlights=(*cards, *highlights(facts)),
+        )
 
 
-def _subtitle(facts: LogFacts) -> str:
+CHANGED = Highlight(
+    name="changed",
+    label="This log",
+    value="changed",
+    unit="",
+    note="not the one that was written: the numbers may be wrong",
+)
+"""Card before all others of a log that fails its checksums."""
+
+
+def _answered(question: Question, log: Log) -> tuple[Any, Section | None]:
+    """Result of a question and its section, if it has one; where damage prevents the answer, the reason."""
+    from thinktime.documents.wording import refused
+    from thinktime.log import LogError
+    from thinktime.log.border import reading
+    from thinktime.stats.estimate import NotApplicable
+
+    options = question.options()
+    try:
+        with reading(log):
+            result = question.analyse(log, options)
+            section = question.section(result, options)
+            return result, None if question.silent and section.not_applicable else section
+    except LogError as error:
+        reason = NotApplicable(f"this question could not be answered: {error}")
+        return reason, refused(question.name, question.summary.rstrip("."), reason)
+
+
+def _subtitle(result: Recording) -> str:
     from thinktime.analyses.recording import section as recording
     from thinktime.documents import format as shown
 
-    result = facts.recording
     intervals = shown.count(result.intervals, "interval")
     start = f" from {recording.moment(result.first_start)}" if result.first_start else ""
     host = recording.host_words(result.host)
@@ -95,12 +134,19 @@ def _joined(logs: Sequence[Log], documents: Sequence[Document]) -> Document:
 def _comparisons(logs: Sequence[Log]) -> list[Section]:
     """Sections of the questions for which the logs can be compared."""
     from thinktime.analyses import QUESTIONS
+    from thinktime.log import LogError
+    from thinktime.log.border import reading
 
     sections = []
     for question in QUESTIONS:
         if question.in_report and question.compares:
             options = question.options()
-            section = question.comparison_section(question.compare(logs, options), options)
+            try:
+                with reading(*logs):
+                    section = question.comparison_section(question.compare(logs, options), options)
+            except LogError:
+                # Its cause stands in the sections of the log that has it.
+                continue
             if not section.not_applicable:
                 sections.append(_renamed(section, "compared-", "The logs compared"))
     return sections

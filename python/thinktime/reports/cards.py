@@ -39,6 +39,9 @@ def _users(facts: LogFacts) -> Highlight | None:
         return None
     mean, highest = gauge
     note = f"maximum; mean {shown.number(mean)}"
+    if facts.users_partial is not None:
+        seen = shown.quantity(facts.users_partial, "share")
+        note = f"{note}; of those seen, with {seen} of the CPU time"
     return Highlight(
         name="users", label="Active users", value=round(highest), unit="user", note=note, section="timeline"
     )

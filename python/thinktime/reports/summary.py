@@ -12,7 +12,7 @@ from thinktime.analyses.recording.analysis import SHORT
 from thinktime.analyses.recording.section import host_name, host_words
 from thinktime.documents import format as shown
 from thinktime.documents.document import Finding
-from thinktime.documents.wording import bare, capital, listed, noun, one_of, share
+from thinktime.documents.wording import bare, capital, few_attributed, listed, noun, one_of, share
 from thinktime.reports.summary_facts import SATURATED, LogFacts, crowd_of
 from thinktime.stats.estimate import NotApplicable
 
@@ -186,6 +186,9 @@ def _scheduling(facts: LogFacts) -> Finding | None:
 def _warnings(facts: LogFacts) -> list[Finding]:
     record = facts.recording
     warnings = []
+    partial = facts.users_partial
+    if partial is not None:
+        warnings.append(Finding(few_attributed(partial), section="users", tone="warning"))
     if 0 < record.intervals < SHORT:
         text = (
             f"Only {shown.count(record.intervals, 'interval')} recorded: most confidence intervals are wide."

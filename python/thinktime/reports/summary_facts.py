@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from thinktime.analyses.response.analysis import Response, ResponseGroup
     from thinktime.analyses.saturation.analysis import Saturation
     from thinktime.analyses.service.analysis import Service
+    from thinktime.analyses.users.analysis import Users
 
 LIMITS = {"cpu": "the CPU", "disk": "a disk", "memory": "memory"}
 SATURATED = 0.1
@@ -35,12 +36,15 @@ class LogFacts:
     rates: Rates | None
     service: Service | None
     response: Response | None
+    users: Users | None
     saturation: Saturation | None
     disks: Disks | None
 
     @classmethod
-    def of(cls, results: Mapping[str, Any]) -> LogFacts:
-        """Facts from the results of all questions, by name."""
+    def of(cls, results: Mapping[str, Any]) -> LogFacts | None:
+        """Facts from the results of all questions, by name; None where not even the recording is known."""
+        if isinstance(results["recording"], NotApplicable):
+            return None
         applicable: dict[str, Any] = {
             item.name: None if isinstance(results[item.name], NotApplicable) else results[item.name]
             for item in fields(cls)
@@ -51,6 +55,12 @@ class LogFacts:
     def busy(self) -> float:
         """Share of the CPU capacity that was used."""
         return 0.0 if self.capacity is None else self.capacity.user.value + self.capacity.system.value
+
+    @property
+    def users_partial(self) -> float | None:
+        """Attributed share of the CPU time, where it is so small that users do not stand for all."""
+        caveats = self.users.caveats if self.users is not None else ()
+        return next((item.values["share"] for item in caveats if item.kind == "few_attributed"), None)
 
     def gauge(self, column: str) -> tuple[float, float] | None:
         """Mean and highest value of a gauge."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from thinktime.errors import InputError, WorkError
+from thinktime.log import facts
 from thinktime.log.design import Design, nearest
 from thinktime.log.runs import DESIGN_NAME, FILE_NAME, Cell, Level, Runs
 from thinktime.sources import simulated
@@ -313,8 +314,8 @@ def _held(cell: Cell) -> int:
     """Number of consecutive replications, from the first, in the cell's log; 0 if it is incomplete."""
     if not cell.exists:
         return 0
-    sessions = cell.log().manifest["sessions"]
-    numbers = [session["replication"]["number"] for session in sessions if "replication" in session]
+    sessions = facts.sessions(cell.log())
+    numbers = [session.replication_number for session in sessions if session.is_replication]
     whole = len(numbers) == len(sessions) and sorted(numbers) == list(range(len(numbers)))
     return len(numbers) if whole else 0
 

@@ -14,7 +14,7 @@ from thinktime.analyses.capacity.result import Capacity, Check, Condition, Event
 from thinktime.analyses.overhead import analysis as overhead_analysis
 from thinktime.analyses.overhead.regression import FitOptions
 from thinktime.analyses.timeline import analysis as timeline
-from thinktime.log import observations
+from thinktime.log import facts, observations
 from thinktime.log.meters import Meter, meters
 from thinktime.questions.results import check_level, check_log
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
@@ -120,6 +120,7 @@ def analyse(
             *(Caveat("meter_unusable", reason=reason) for reason in unusable),
             *_caveats_of_cpus(states, cpus, named),
             *_caveats_of_events(overhead),
+            *(facts.caveats_of_users(log) if observations.role_columns(log, "load") else ()),
         ),
         over_time=timeline.over_time(log, rates=list(states.uses), gauges=()),
     )
@@ -148,9 +149,8 @@ def _order(states: StateTimes) -> list[str]:
 
 
 def _conditions(log: Log, states: StateTimes, level: float) -> Iterator[Condition]:
-    machine = (log.manifest.get("sessions") or [{}])[-1].get("machine") or {}
-    core = machine.get("core_kwords")
-    if isinstance(core, int | float):
+    core = facts.last_machine(log).number("core_kwords", least=0.0)
+    if core is not None:
         yield Condition(name="core_kwords", label="core", value=core, unit="Kword")
     units = {column.name: column.unit for column in log.schema("samples")}
     for name in _gauges(log):
@@ -270,8 +270,8 @@ def _gauges(log: Log) -> list[str]:
 
 def _named_cpus(log: Log) -> list[float]:
     """Number of CPUs of each session that names it."""
-    counts = ((session.get("machine") or {}).get("cpus") for session in log.manifest.get("sessions", []))
-    return [float(cpus) for cpus in counts if isinstance(cpus, int | float) and cpus > 0]
+    counts = (session.machine.whole("cpus", least=1) for session in facts.sessions(log))
+    return [float(cpus) for cpus in counts if cpus is not None]
 
 
 def _share_of(amounts: _Array, capacity: _Array, level: float) -> Estimate:

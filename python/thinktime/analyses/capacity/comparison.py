@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from thinktime.analyses.capacity.analysis import analyse
 from thinktime.analyses.capacity.result import Capacity
 from thinktime.analyses.overhead import comparison as overhead_comparison
 from thinktime.analyses.overhead.regression import FitOptions
+from thinktime.log import facts
 from thinktime.log.meters import meters
 from thinktime.questions.results import Result, all_or_reason, check_logs
 from thinktime.stats.difference import difference
@@ -170,11 +171,7 @@ def _settings(results: Sequence[Capacity]) -> Iterator[Setting]:
 
 def _parameters(logs: Sequence[Log]) -> Iterator[Setting]:
     """Parameters of one simulated system that are not the same in all logs."""
-    by_log: list[dict[str, Any]] = []
-    for log in logs:
-        machine = (log.manifest.get("sessions") or [{}])[-1].get("machine") or {}
-        parameters = machine.get("parameters")
-        by_log.append(parameters if isinstance(parameters, dict) else {})
+    by_log = [facts.last_machine(log).table("parameters").values for log in logs]
     for name in by_log[0]:
         if not all(name in parameters for parameters in by_log):
             continue

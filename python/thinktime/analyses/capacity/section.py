@@ -12,7 +12,17 @@ from thinktime.documents import charts
 from thinktime.documents import format as shown
 from thinktime.documents.document import Cell, Col, Cols, Figure, Key, Section, Table
 from thinktime.documents.series import Point, Series
-from thinktime.documents.wording import bare, capital, listed, noun, nouns, refused, share, worded
+from thinktime.documents.wording import (
+    bare,
+    capital,
+    few_attributed,
+    listed,
+    noun,
+    nouns,
+    refused,
+    share,
+    worded,
+)
 from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
@@ -50,6 +60,7 @@ METHODS = {
 }
 """How it was computed, by whether events were metered."""
 WORDS: Mapping[str, Callable[..., str]] = {
+    "few_attributed": few_attributed,
     "meter_unusable": lambda reason: f"A meter of the manifest cannot be used: {reason}.",
     "cpus_differ": lambda counts, used: (
         f"Sessions differ in their number of CPUs ({', '.join(f'{count:g}' for count in counts)}): times "

@@ -19,7 +19,7 @@ from thinktime.analyses.compare.variables import Question, Variables, questions,
 from thinktime.analyses.overhead.analysis import BASE, N_LEAST, ROWS_PER_REQUEST
 from thinktime.analyses.overhead.design import Design, Target, build
 from thinktime.analyses.overhead.regression import FitOptions, fit
-from thinktime.log import observations
+from thinktime.log import facts, observations
 from thinktime.log.observations import Observations, Quantity
 from thinktime.questions.results import check_level, check_log
 from thinktime.stats.difference import difference as estimated_difference
@@ -128,9 +128,11 @@ def analyse(
         level=level,
     )
     costs = _costs(log, chosen, assigned, experiment)
-    return _result(
+    result = _result(
         chosen, assigned, blocks=blocks, every=every, experiment=experiment, costs=costs, factor=design.name
     )
+    of_users = facts.caveats_of_users(log) if chosen.load else ()
+    return replace(result, caveats=(*of_users, *_caveats(result)))
 
 
 def _blocks(assigned: Assigned) -> dict[str, tuple[str, ...]]:
@@ -158,7 +160,7 @@ def _result(
 ) -> Comparison:
     cells = assigned.cells
     asked, refused = questions(chosen, cells)
-    result = Comparison(
+    return Comparison(
         factor=factor,
         control=assigned.control,
         treated=assigned.treated,
@@ -182,7 +184,6 @@ def _result(
         left_out=(*chosen.left_out, *refused),
         caveats=(),
     )
-    return replace(result, caveats=tuple(_caveats(result)))
 
 
 # Costs

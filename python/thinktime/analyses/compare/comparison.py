@@ -20,6 +20,7 @@ from thinktime.analyses.overhead.regression import FitOptions
 from thinktime.analyses.throughput import comparison as throughput_comparison
 from thinktime.analyses.throughput.comparison import ThroughputComparison
 from thinktime.errors import InputError
+from thinktime.log import facts
 from thinktime.questions.results import all_or_reason, check_level, check_logs
 from thinktime.stats import critical_values
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
@@ -119,7 +120,8 @@ def compare(
         between_pieces=_between(effects[0]),
         caveats=(),
     )
-    return replace(result, caveats=tuple(_caveats(result, _hosts(logs))))
+    of_users = facts.caveats_of_users(*logs) if common.load else ()
+    return replace(result, caveats=(*of_users, *_caveats(result, _hosts(logs))))
 
 
 def _common(
@@ -190,18 +192,13 @@ def _span(log: Log) -> tuple[int, int]:
 
 def _simulated(log: Log) -> bool:
     """True if the times are those of a simulation, which all begin at one epoch."""
-    return any("replication" in session for session in log.manifest.get("sessions", []))
+    return any(session.is_replication for session in facts.sessions(log))
 
 
 def _hosts(logs: Sequence[Log]) -> tuple[str, ...]:
     """Names of the machines, as far as the logs have them."""
-    names = [
-        str(session["machine"]["hostname"])
-        for log in logs
-        for session in log.manifest.get("sessions", [])[-1:]
-        if session.get("machine", {}).get("hostname")
-    ]
-    return tuple(dict.fromkeys(names))
+    names = [facts.last_machine(log).text("hostname") for log in logs]
+    return tuple(dict.fromkeys(name for name in names if name))
 
 
 def _check_times(logs: Sequence[Log], both: Sequence[Pieces]) -> None:

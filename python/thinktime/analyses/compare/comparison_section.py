@@ -20,7 +20,7 @@ from thinktime.documents import format as shown
 from thinktime.documents.charts import Axis
 from thinktime.documents.document import Col, Cols, Column, Figure, Key, Section, Table
 from thinktime.documents.series import Point, Series
-from thinktime.documents.wording import capital, p_value, percent, refused, worded
+from thinktime.documents.wording import capital, few_attributed, p_value, percent, refused, worded
 from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ def _missing(missing: Sequence[str], refused: Sequence[NotCompared]) -> str:
 
 
 WORDS: Mapping[str, Callable[..., str]] = {
+    "few_attributed": few_attributed,
     "not_assigned": lambda: (
         "Nothing was assigned by a plan: everything else that changed between the two logs, users and their "
         "work above all, is included in these differences and cannot be separated from the change. It can "

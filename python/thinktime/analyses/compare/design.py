@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from thinktime.analyses.compare.result import Randomisation, Unit
 from thinktime.errors import InputError
+from thinktime.log import facts
 
 if TYPE_CHECKING:
     from thinktime.log import Log
@@ -212,9 +213,9 @@ def aligned(log: Log) -> Clock:
     the next whole week since the first began; other logs keep their time.
     """
     sessions = sorted(
-        (int(session["start_us"]), int(session["end_us"]))
-        for session in log.manifest.get("sessions", [])
-        if "replication" in session and session.get("end_us") is not None
+        (session.start_us, session.end_us)
+        for session in facts.sessions(log)
+        if session.is_replication and session.end_us is not None
     )
     starts = np.array([start for start, _ in sessions], dtype=np.int64)
     shifts, free = np.zeros(len(sessions), dtype=np.int64), starts[0] if len(starts) else 0

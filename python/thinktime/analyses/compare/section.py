@@ -12,7 +12,7 @@ from thinktime.documents import format as shown
 from thinktime.documents.charts import Axis, Spec
 from thinktime.documents.document import Cell, Col, Cols, Column, Figure, Key, Section, Table
 from thinktime.documents.series import Point, Series
-from thinktime.documents.wording import capital, ends, p_value, percent, refused, worded
+from thinktime.documents.wording import capital, ends, few_attributed, p_value, percent, refused, worded
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.hypothesis import ALPHA
 
@@ -56,6 +56,7 @@ def _left_out(dropped: int, incomplete: int, unit: str) -> str:
 
 
 WORDS: Mapping[str, Callable[..., str]] = {
+    "few_attributed": few_attributed,
     "few_assignments": lambda assignments, smallest_p: (
         f"The design allows only {assignments} assignments: no data could give the randomisation test a p "
         f"value below {smallest_p:.2g}, so it cannot detect any effect at {ALPHA:g}, however large. "

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.log import interactions, observations
+from thinktime.log import facts, interactions, observations
 from thinktime.log.loads import SINGLE_UP_TO, ranges
 from thinktime.questions.results import Result, check_level, check_logs
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
@@ -17,6 +17,7 @@ from thinktime.stats.series import batch_means, ratio_regression
 
 if TYPE_CHECKING:
     from thinktime.log import Log
+    from thinktime.log.facts import Facts
 
 _Array = NDArray[np.float64]
 
@@ -335,24 +336,22 @@ def _read(log: Log) -> _Rows | NotApplicable:
     return complete
 
 
-def _entry(log: Log) -> dict[str, Any] | None:
-    for session in reversed(log.manifest.get("sessions", [])):
-        entry = (session.get("machine") or {}).get(ENTRY)
-        if isinstance(entry, dict):
-            return entry
+def _entry(log: Log) -> Facts | None:
+    for session in reversed(facts.sessions(log)):
+        if ENTRY in session.machine:
+            return session.machine.table(ENTRY)
     return None
 
 
-def _described(log: Log, entry: dict[str, Any]) -> _Rows | NotApplicable:
+def _described(log: Log, entry: Facts) -> _Rows | NotApplicable:
     """Columns of the samples that the manifest names."""
     remedy = "see how a manifest describes the components, in thinktime.analyses.cpu_per_interaction.analysis"
-    event = entry.get("event")
-    try:
-        parts = tuple((str(part["name"]), str(part["time"])) for part in entry["parts"])
-        count, users = str(entry["interactions"]), str(entry["users"])
-        named = None if event is None else (str(event["name"]), str(event["count"]))
-    except (KeyError, TypeError) as error:
-        return NotApplicable(f"the manifest's {ENTRY} is not complete: {error!r}", remedy)
+    parts = tuple((_needed(part, "name"), _needed(part, "time")) for part in entry.tables("parts"))
+    if not parts:
+        return NotApplicable(f"the manifest's {ENTRY} names no parts", remedy)
+    count, users = _needed(entry, "interactions"), _needed(entry, "users")
+    event = entry.table("event") if "event" in entry else None
+    named = None if event is None else (_needed(event, "name"), _needed(event, "count"))
     columns = [users, count, *(time for _, time in parts), *([named[1]] if named else [])]
     known = {column.name for column in log.schema("samples")}
     if missing := [name for name in columns if name not in known]:
@@ -360,7 +359,7 @@ def _described(log: Log, entry: dict[str, Any]) -> _Rows | NotApplicable:
         return NotApplicable(reason, remedy)
     samples = observations.read(log, columns)
     return _Rows(
-        of=str(entry.get("of", "all users")),
+        of=entry.text("of") or "all users",
         event=named[0] if named else None,
         components=tuple(name for name, _ in parts),
         users=samples.columns[users],
@@ -368,6 +367,10 @@ def _described(log: Log, entry: dict[str, Any]) -> _Rows | NotApplicable:
         events=samples.columns[named[1]] if named else np.full(len(samples), np.nan),
         times=np.column_stack([samples.columns[time] for _, time in parts]),
     )
+
+
+def _needed(entry: Facts, key: str) -> str:
+    return entry.needed(key).text(key) or ""
 
 
 def _played(log: Log) -> _Rows | None:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.analyses.disks.intervals import Intervals, Reading
 from thinktime.analyses.disks.result import Compared, Drive, Maker
+from thinktime.log import facts
 from thinktime.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     from thinktime.log import Log
+    from thinktime.log.facts import Facts
 
 Array = NDArray[np.float64]
 
@@ -93,22 +94,17 @@ def devices(log: Log, intervals: Intervals) -> tuple[Device, ...]:
     return ()
 
 
-def _described(log: Log, intervals: Intervals) -> list[Mapping[str, Any]]:
+def _described(log: Log, intervals: Intervals) -> Sequence[Facts]:
     """Entries of the manifest on the drives of the first session that is used."""
-    sessions = log.manifest.get("sessions") or []
+    sessions = facts.sessions(log)
     number = intervals.sessions[0]
-    machine = (sessions[number].get("machine") if number < len(sessions) else None) or {}
-    entries = machine.get("drives") or []
-    if not isinstance(entries, list):
-        return []
-    return [item if isinstance(item, Mapping) else {} for item in entries]
+    return sessions[number].machine.tables("drives") if number < len(sessions) else ()
 
 
-def _device(described: Sequence[Mapping[str, Any]], number: int, intervals: Intervals) -> Device:
-    names = [item.get("name") for item in described]
+def _device(described: Sequence[Facts], number: int, intervals: Intervals) -> Device:
+    names = [item.text("name") for item in described]
     given = names[number] if number < len(names) else None
-    unique = isinstance(given, str) and given and names.count(given) == 1
-    name = str(given) if unique else f"drive{number}"
+    name = given if given and names.count(given) == 1 else f"drive{number}"
     counted = ("requests", "bytes", "seeks", "access_s", "transfer_s", "busy_s")
     counters = {item: intervals.column(f"drive{number}_{item}") for item in counted}
     return _limited(name, number, counters, intervals.length_s)
@@ -177,15 +173,13 @@ def _spread(values: Array, place: NDArray[np.int64], size: int) -> Array:
 def makers(log: Log, intervals: Intervals) -> list[tuple[float | None, float | None]]:
     """Mean access time [s] and transfer time of a byte [s] by the maker, of each drive."""
     return [
-        (_positive(item.get("mean_access_s")), _positive(item.get("transfer_s_per_byte")))
+        (_positive(item.number("mean_access_s")), _positive(item.number("transfer_s_per_byte")))
         for item in _described(log, intervals)
     ]
 
 
-def _positive(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    return float(value) if math.isfinite(value) and value > 0 else None
+def _positive(value: float | None) -> float | None:
+    return float(value) if value is not None and value > 0 else None
 
 
 def drive(

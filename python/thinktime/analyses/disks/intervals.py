@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.analyses.disks.result import Compared
 from thinktime.errors import InputError
-from thinktime.log import observations
+from thinktime.log import facts, observations
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.series import batch_means
 
@@ -179,7 +179,7 @@ def read(
     InputError
         The log has no such session, or the stretch ends before it begins.
     """
-    listed: list[dict[str, Any]] = log.manifest.get("sessions") or []
+    listed = facts.sessions(log)
     if session is not None and not 0 <= session < max(len(listed), 1):
         raise InputError(f"{log.path} has no session {session}; its sessions are 0 to {len(listed) - 1}")
     if not start_s >= 0.0 or (end_s is not None and not end_s > start_s):
@@ -187,7 +187,7 @@ def read(
         raise InputError(f"from {start_s:g} s to {until}: the end must come after the start, from 0 s on")
     samples = observations.read(log, names)
     number, since = _sessions(listed, samples.start_us)
-    warm_up = [float((item.get("replication") or {}).get("warm_up_s") or 0.0) for item in listed] or [0.0]
+    warm_up = [item.warm_up_s for item in listed] or [0.0]
     begin = np.maximum(np.array(warm_up)[number], start_s) if len(samples) else np.zeros(0)
     kept = since >= begin - SLACK_S
     if session is not None:
@@ -204,7 +204,7 @@ def read(
         columns={
             name: np.where(below[name], np.nan, values[kept]) for name, values in samples.columns.items()
         },
-        is_replicated=len(chosen) > 1 and all("replication" in listed[index] for index in chosen),
+        is_replicated=len(chosen) > 1 and all(listed[index].is_replication for index in chosen),
         is_whole=start_s == 0.0 and end_s is None,
         level=level,
         negative=sum(int(negative.sum()) for negative in below.values()),
@@ -213,14 +213,14 @@ def read(
 
 
 def _sessions(
-    listed: Sequence[dict[str, Any]], start_us: NDArray[np.int64]
+    listed: Sequence[facts.Session], start_us: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], Array]:
     """Session of each interval, and the time since its start [s]."""
-    begins = np.array([int(item.get("start_us", 0)) for item in listed], dtype=np.int64)
+    begins = np.array([item.start_us for item in listed], dtype=np.int64)
     number = np.full(len(start_us), -1, dtype=np.int64)
     for index, item in enumerate(listed):
         after = begins[index + 1] if index + 1 < len(listed) else np.iinfo(np.int64).max
-        end = item.get("end_us") or after
+        end = item.end_us or after
         number[(start_us >= begins[index]) & (start_us < max(end, begins[index] + 1))] = index
     if not (number >= 0).any():
         # A log whose sessions lie elsewhere in time (an import, a test) is one stretch.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from thinktime.analyses.disks.drives import Device
 from thinktime.analyses.disks.intervals import Intervals, Reading
 from thinktime.analyses.disks.result import Compared, Cpu, CpuState, Queue, StateMatrix
-from thinktime.log import observations
+from thinktime.log import facts, observations
 from thinktime.stats.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -116,13 +116,13 @@ def _adding_up(
 def _kept_by_run(log: Log, intervals: Intervals, name: str) -> Reading | None:
     """Mean that the simulation itself integrated; None unless it covers exactly the selected intervals."""
     values = np.full(len(intervals), np.nan)
-    sessions = log.manifest.get("sessions") or []
+    sessions = facts.sessions(log)
     for number in intervals.sessions:
-        responses = (sessions[number].get("replication") or {}).get("responses") or []
-        values_of = [item.get("value") for item in responses if item.get("name") == name]
-        if not intervals.is_whole or not values_of or not isinstance(values_of[0], (int, float)):
+        # A log without any session is one stretch with the number 0.
+        response = sessions[number].responses().get(name) if number < len(sessions) else None
+        if not intervals.is_whole or response is None or response.value is None:
             return None
-        values[intervals.session == number] = float(values_of[0])
+        values[intervals.session == number] = response.value
     return Reading(values * intervals.length_s, intervals.length_s, by=BY_RUN, is_constant=True)
 
 
@@ -276,9 +276,8 @@ def _is_sampled(log: Log) -> bool:
 
 def _processors(log: Log, intervals: Intervals, capacity: Array) -> Array:
     """CPU time available [s]: of the CPUs in the manifest, else the sum of the states."""
-    sessions = log.manifest.get("sessions") or []
-    cpus = [(session.get("machine") or {}).get("cpus") for session in sessions]
-    if not cpus or not all(isinstance(count, int) and count > 0 for count in cpus):
+    cpus = [session.machine.whole("cpus", least=1) for session in facts.sessions(log)]
+    if not cpus or None in cpus:
         return capacity
     return np.array(cpus, dtype=np.float64)[intervals.session] * intervals.length_s
 

@@ -13,6 +13,7 @@ from thinktime.questions.definition import Question, option
 if TYPE_CHECKING:
     from thinktime.analyses.experiment.result import Experiment
     from thinktime.documents.document import Document
+    from thinktime.log import Log
     from thinktime.log.runs import Runs
     from thinktime.stats.estimate import NotApplicable
 
@@ -48,6 +49,10 @@ class ExperimentQuestion(Question):
         if len(paths) > 1:
             raise InputError(f"{self.name}: {len(paths)} folders of runs are given; give one")
         return (Runs.open(paths[0]),)
+
+    def logs(self, inputs: Sequence[Runs]) -> Sequence[Log]:
+        """Logs of the cells."""
+        return tuple(cell.log() for runs in inputs for cell in runs if cell.exists)
 
     def results(
         self, runs: Sequence[Runs], options: ExperimentOptions

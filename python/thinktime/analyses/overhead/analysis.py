@@ -23,7 +23,7 @@ from thinktime.analyses.overhead.result import (
     TickCheck,
 )
 from thinktime.errors import InputError
-from thinktime.log import observations
+from thinktime.log import facts, observations
 from thinktime.log.observations import Quantity, role_columns
 from thinktime.questions.results import check_level, check_log
 from thinktime.stats import critical_values
@@ -284,17 +284,22 @@ def _share(seconds: Estimate, factor: float) -> Estimate:
 def _direct_costs(log: Log) -> dict[str, Estimate]:
     """Directly measured costs by request; of several sessions the last one that measured it."""
     costs = {}
-    for session in log.manifest.get("sessions", []):
-        for item in session.get("direct_costs") or []:
-            costs[str(item["request"])] = Estimate(
-                value=float(item["seconds"]),
+    for session in facts.sessions(log):
+        for item in session.facts.tables("direct_costs"):
+            request = item.needed("request").text("request") or ""
+            costs[request] = Estimate(
+                value=float(item.needed("seconds").number("seconds") or 0.0),
                 unit="s",
-                n=int(item.get("n") or 0),
-                method=f"direct: {item.get('method') or 'not said how'}",
-                low=None if item.get("low") is None else float(item["low"]),
-                high=None if item.get("high") is None else float(item["high"]),
+                n=item.whole("n") or 0,
+                method=f"direct: {item.text('method') or 'not said how'}",
+                low=_float(item.number("low")),
+                high=_float(item.number("high")),
             )
     return costs
+
+
+def _float(value: float | None) -> float | None:
+    return None if value is None else float(value)
 
 
 def _direct(seconds: Estimate, direct: Estimate | None) -> DirectCost | None:

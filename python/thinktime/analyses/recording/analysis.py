@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from thinktime.log import facts
 from thinktime.questions.results import Result, check_log
 from thinktime.stats.estimate import Caveat
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from thinktime.log import Log
+    from thinktime.log.facts import Facts
 
 DISAGREEMENT = 0.05
 """Relative difference between tick-sampled and exact CPU time below which there is no warning."""
@@ -144,26 +146,22 @@ def _measured(log: Log, frame: pl.DataFrame, absent: tuple[Absent, ...]) -> Reco
     frame = frame.with_columns(missing).with_columns(
         tick=pl.sum_horizontal(ticks) if ticks else pl.lit(None, pl.Float64)
     )
-    sessions: Sequence[Mapping[str, Any]] = log.manifest.get("sessions") or [{}]
-    last, host = sessions[-1], _host(sessions[-1])
-    terminals = last.get("terminals")
-    terminals = terminals if isinstance(terminals, Mapping) else None
+    sessions = facts.sessions(log)
+    last = sessions[-1].facts if sessions else facts.none(log)
+    host = _host(facts.last_machine(log), sessions[-1].source if sessions else "unknown")
+    terminals = last.table("terminals")
     measured_s = float(frame["length_s"].sum() or 0.0)
     both = frame.drop_nulls([*ticks[:1], "cpu_exact_s"]) if ticks else frame.clear()
     differences = (both["tick"] - both["cpu_exact_s"]).abs() / (both["length_s"] * (host.cpus or 1))
     incidents = tuple(
-        Incident(
-            kind=str(item.get("kind", "")),
-            detail=str(item.get("detail", "")),
-            count=int(item.get("count", 1)),
-        )
-        for item in log.manifest.get("incidents") or ()
+        Incident(kind=item["kind"], detail=item["detail"], count=item["count"])
+        for item in log.manifest["incidents"]
     )
     return Recording(
         host=host,
-        sessions=len(sessions),
-        users_by=_text((last.get("options") or {}).get("by")),
-        workload=None if terminals is None else _workload(terminals),
+        sessions=max(len(sessions), 1),
+        users_by=last.table("options").text("by"),
+        workload=_workload(terminals) if "terminals" in last else None,
         intervals=frame.height,
         measured_s=measured_s,
         interval_s=_number(frame["length_s"].median()),
@@ -176,35 +174,29 @@ def _measured(log: Log, frame: pl.DataFrame, absent: tuple[Absent, ...]) -> Reco
         busy_exact_s=None if both.is_empty() else float(both["cpu_exact_s"].sum()),
         largest_difference=_number(differences.max()),
         incidents=incidents,
-        baseline=_mapping((terminals or {}).get("floor")),
-        recorder=_mapping(last.get("recorder")),
+        baseline=terminals.table("floor").values,
+        recorder=last.table("recorder").values,
         absent=absent,
         caveats=(),
     )
 
 
-def _host(session: Mapping[str, Any]) -> Host:
-    """Host of a session; that of the last one represents a log that continues after a change of hardware."""
-    machine = session.get("machine") or {}
-    cpus, memory = machine.get("cpus"), machine.get("memory_bytes")
+def _host(machine: Facts, source: str) -> Host:
+    words = (machine.text(key) for key in ("system", "kernel", "architecture"))
     return Host(
-        hostname=_text(machine.get("hostname")),
-        cpu_model=_text(machine.get("cpu_model")),
-        cpus=cpus if isinstance(cpus, int) and cpus > 0 else None,
-        memory_bytes=memory if isinstance(memory, int) and memory > 0 else None,
-        system=" ".join(
-            str(machine[key]) for key in ("system", "kernel", "architecture") if machine.get(key)
-        ),
-        source=str(session.get("source") or "unknown"),
+        hostname=machine.text("hostname"),
+        cpu_model=machine.text("cpu_model"),
+        cpus=machine.whole("cpus", least=1),
+        memory_bytes=machine.whole("memory_bytes") or None,
+        system=" ".join(word for word in words if word),
+        source=source or "unknown",
     )
 
 
-def _workload(terminals: Mapping[str, Any]) -> Workload:
-    workload = terminals.get("workload")
-    name = workload.get("name") if isinstance(workload, Mapping) else workload
-    return Workload(
-        name=_text(name) or "unnamed", users=_text(terminals.get("users")), seed=terminals.get("seed")
-    )
+def _workload(terminals: Facts) -> Workload:
+    is_named = isinstance(terminals.values.get("workload"), str)
+    name = terminals.text("workload") if is_named else terminals.table("workload").text("name")
+    return Workload(name=name or "unnamed", users=terminals.text("users"), seed=terminals.whole("seed"))
 
 
 def _absent(counts: Mapping[str, int]) -> tuple[Absent, ...]:
@@ -244,11 +236,3 @@ def _per_second(column: pl.Series, measured_s: float) -> float | None:
 
 def _number(value: object) -> float | None:
     return float(value) if isinstance(value, (int, float)) else None
-
-
-def _text(value: object) -> str | None:
-    return str(value) if value not in (None, "") else None
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

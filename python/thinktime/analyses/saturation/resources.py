@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.errors import InputError
-from thinktime.log import observations
+from thinktime.log import facts, observations
 
 if TYPE_CHECKING:
     from thinktime.log import Log
+    from thinktime.log.facts import Facts
     from thinktime.log.observations import Observations
 
 _Array = NDArray[np.float64]
@@ -139,8 +140,8 @@ def ceilings(log: Log, given: Mapping[str, float] | None = None) -> tuple[Ceilin
         A given column is not in the samples, or its rate is not positive.
     """
     by_columns: dict[tuple[str, ...], Ceiling] = {}
-    for session in log.manifest.get("sessions", []):
-        for entry in (session.get("machine") or {}).get("ceilings") or []:
+    for session in facts.sessions(log):
+        for entry in session.machine.tables("ceilings"):
             ceiling = _from_manifest(log, entry)
             if ceiling is None:
                 continue
@@ -161,17 +162,17 @@ def ceilings(log: Log, given: Mapping[str, float] | None = None) -> tuple[Ceilin
     return tuple(by_columns.values())
 
 
-def _from_manifest(log: Log, entry: Mapping[str, Any]) -> Ceiling | None:
+def _from_manifest(log: Log, entry: Facts) -> Ceiling | None:
     """Ceiling of a manifest; None if the log does not count its column."""
-    quantity = observations.quantities(log, [str(entry.get("column"))])
-    rate = entry.get("per_s")
-    if not quantity or not isinstance(rate, (int, float)) or not rate > 0:
+    quantity = observations.quantities(log, [entry.needed("column").text("column") or ""])
+    rate = entry.number("per_s")
+    if not quantity or rate is None or not rate > 0:
         return None
     return Ceiling(
-        resource=str(entry.get("resource") or quantity[0].label),
+        resource=entry.text("resource") or quantity[0].label,
         columns=quantity[0].columns,
         per_s=float(rate),
-        description=str(entry.get("description") or ""),
+        description=entry.text("description") or "",
     )
 
 

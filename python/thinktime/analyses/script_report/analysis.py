@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.log import observations
+from thinktime.log import facts, observations
 from thinktime.questions.results import Result, check_level, check_log
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.series import batch_means
 
 if TYPE_CHECKING:
     from thinktime.log import Log
+    from thinktime.log.facts import Session
 
 Array = NDArray[np.float64]
 
@@ -114,9 +115,9 @@ def analyse(log: Log, *, level: float = 0.95) -> ScriptReport | NotApplicable:
     )
     if not interactions.sum() > 0.0:
         return NotApplicable("no interaction of a scripted user was completed", "simulate for longer")
-    sessions = log.manifest.get("sessions", [])
+    sessions = facts.sessions(log)
     return ScriptReport(
-        status=_status(sessions),
+        status=_status(log),
         runs=len(sessions),
         real_time_s=float(samples.length_s.sum()),
         interactions=int(interactions.sum()),
@@ -136,24 +137,23 @@ def _mean(amounts: Array, counts: Array, level: float) -> Estimate:
     return batch_means.batch_ratio(amounts, counts, level).with_unit("s")
 
 
-def _status(sessions: list[dict[str, Any]]) -> Status:
-    status = ((sessions[-1].get("machine") or {}).get("run_report") or {}) if sessions else {}
+def _status(log: Log) -> Status:
+    status = facts.last_machine(log).table("run_report")
     return Status(
-        users=status.get("users"),
-        scripted_users=status.get("scripted_users"),
-        script=status.get("script"),
-        script_interactions=status.get("script_interactions"),
-        directory_entries=status.get("directory_entries"),
-        reloaded_recently=status.get("reloaded_recently"),
+        users=status.whole("users"),
+        scripted_users=status.whole("scripted_users"),
+        script=status.text("script"),
+        script_interactions=status.whole("script_interactions"),
+        directory_entries=status.whole("directory_entries"),
+        reloaded_recently=status.flag("reloaded_recently"),
     )
 
 
-def _script_time(sessions: list[dict[str, Any]]) -> Estimate | None:
+def _script_time(sessions: Sequence[Session]) -> Estimate | None:
     """Mean over the runs of the script that each session completed, each counting as often as it was."""
     times, runs = [], []
     for session in sessions:
-        responses = (session.get("replication") or {}).get("responses", [])
-        figures = {figure["name"]: figure["value"] for figure in responses}
+        figures = {name: response.value for name, response in session.responses().items()}
         time_s, count = figures.get("real_time_s"), figures.get("script_runs")
         if time_s is not None and count:
             times.append(time_s * count)
@@ -165,9 +165,9 @@ def _script_time(sessions: list[dict[str, Any]]) -> Estimate | None:
     return Estimate(value=sum(times) / sum(runs), unit="s", n=int(sum(runs)), method="mean")
 
 
-def _caveats(interactions: int, sessions: list[dict[str, Any]]) -> Iterator[Caveat]:
+def _caveats(interactions: int, sessions: Sequence[Session]) -> Iterator[Caveat]:
     if interactions < FEW:
         yield Caveat("few_interactions", interactions=interactions)
-    machines = [session.get("machine") or {} for session in sessions]
-    if any(machine.get("run_report") != machines[-1].get("run_report") for machine in machines):
+    reports = [session.machine.table("run_report").values for session in sessions]
+    if any(report != reports[-1] for report in reports):
         yield Caveat("sessions_differ")

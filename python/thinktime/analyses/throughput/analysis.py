@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thinktime.analyses.throughput import load_sums
-from thinktime.log import interactions
+from thinktime.log import facts, interactions
 from thinktime.log.loads import bounds
 from thinktime.questions.results import Result, check_level, check_log
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
@@ -183,7 +183,11 @@ def summarised(log: Log, load: Load, sums: Sums, *, n_few: int, level: float) ->
         n=sums.n,
         n_few=n_few,
         peak=_peak(groups),
-        caveats=_caveats(groups, n_few, load.name, sums.time_s / sums.n),
+        caveats=(
+            # Those who played are all there.
+            *(() if load.name == "population" else facts.caveats_of_users(log)),
+            *_caveats(groups, n_few, load.name, sums.time_s / sums.n),
+        ),
         whole=Whole(
             load_mean=float(load_sum.sum() / load_count.sum()),
             means=whole_means(sums, measures, level),

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from thinktime.analyses.throughput import load_sums
 from thinktime.analyses.throughput.analysis import Measure, Throughput, no_load, summarised, whole_means
 from thinktime.analyses.throughput.load_sums import SPREAD_MIN, stretches_for
-from thinktime.log import interactions, loads
+from thinktime.log import facts, interactions, loads
 from thinktime.questions.results import Result, check_level, check_logs
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.hypothesis import ALPHA, holm
@@ -200,7 +200,10 @@ def compare(
         standard=equal.standard,
         overall=equal.overall,
         by_load=equal.by_load,
-        caveats=_caveats(curves, equal.standard, results),
+        caveats=(
+            *(() if results[0].load == "population" else facts.caveats_of_users(*logs)),
+            *_caveats(curves, equal.standard, results),
+        ),
     )
 
 

@@ -10,7 +10,7 @@ from thinktime.documents import format as shown
 from thinktime.documents.charts import Axis
 from thinktime.documents.document import Cell, Col, Cols, Figure, Key, Section, Table
 from thinktime.documents.series import Series
-from thinktime.documents.wording import capital, listed, p_value, range_of, refused, worded
+from thinktime.documents.wording import capital, few_attributed, listed, p_value, range_of, refused, worded
 from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ METHOD = (
     "(Bard 1971)."
 )
 WORDS: Mapping[str, Callable[..., str]] = {
+    "few_attributed": few_attributed,
     "little_common_load": lambda name, share: (
         f"Only {100 * share:.0f} % of the time of {name} lies at loads that all logs reached often enough; "
         "the rest is not in the comparison."

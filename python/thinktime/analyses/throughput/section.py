@@ -10,7 +10,7 @@ from thinktime.documents import format as shown
 from thinktime.documents.charts import Axis
 from thinktime.documents.document import Cell, Col, Figure, Key, Section, Table
 from thinktime.documents.series import Point, Series
-from thinktime.documents.wording import capital, range_of, refused, worded
+from thinktime.documents.wording import capital, few_attributed, range_of, refused, worded
 from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ TIMES = {
     "idle_time": Key("idle", colour="other"),
 }
 WORDS: Mapping[str, Callable[..., str]] = {
+    "few_attributed": few_attributed,
     "few_observations": lambda few, groups, n_few: (
         f"{few} of {groups} groups have fewer than {n_few} observations; their means are unreliable."
     ),

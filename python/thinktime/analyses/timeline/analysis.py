@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from thinktime.log import facts
 from thinktime.questions.results import Result, check_log
 from thinktime.stats.estimate import Caveat, NotApplicable
 
@@ -77,15 +78,16 @@ def analyse(log: Log) -> Timeline | NotApplicable:
     )
     if not columns.starts_s:
         return NotApplicable("the log has no samples", "record with `thinktime record`")
-    sessions = log.manifest.get("sessions") or [{}]
-    cpus = (sessions[-1].get("machine") or {}).get("cpus")
-    cpus = cpus if isinstance(cpus, int) and cpus > 0 else None
+    cpus = facts.last_machine(log).whole("cpus", least=1)
     busy = columns.series["cpu_exact_s"] if columns.measured("cpu_exact_s") else _sum(columns, *TICKS)
     gaps = len(set(columns.segments)) - 1
     result = replace(
         columns,
         cpus=cpus,
-        caveats=(Caveat("gaps", gaps=gaps),) if gaps else (),
+        caveats=(
+            *((Caveat("gaps", gaps=gaps),) if gaps else ()),
+            *(facts.caveats_of_users(log) if columns.measured("active_users") else ()),
+        ),
         series={
             "active_users": columns.series["active_users"],
             "cpu_busy": tuple(value / cpus if cpus and value is not None else value for value in busy),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from thinktime.documents import charts
 from thinktime.documents import format as shown
 from thinktime.documents.document import Col, Figure, Section, Table
-from thinktime.documents.wording import refused, worded
+from thinktime.documents.wording import few_attributed, refused, worded
 from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 TITLE = "What happened when?"
 WORDS: Mapping[str, Callable[..., str]] = {
+    "few_attributed": few_attributed,
     "gaps": lambda gaps: f"The record has {shown.count(gaps, 'gap')}; no line is drawn across a gap.",
 }
 

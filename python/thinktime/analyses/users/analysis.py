@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from thinktime.log import facts
+from thinktime.log.sums import by_group
 from thinktime.questions.results import Result, check_log
-from thinktime.stats.estimate import NotApplicable
+from thinktime.stats.estimate import Caveat, NotApplicable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,7 +31,7 @@ class User:
     cpu_s: float | None
     """CPU time: exact if it was measured, otherwise user and system time by the tick."""
     cpu_share: float
-    """Share of the CPU time of all users."""
+    """Share of the CPU time that was attributed to users."""
     run_delay_s: float | None
     """Time for which the user's tasks were runnable and waited for a CPU."""
     page_faults: float | None
@@ -47,6 +49,7 @@ class Users(Result):
     """By falling CPU time."""
     others: User | None
     """Sum over all users after the first `LISTED_MAX`; None if there are none."""
+    caveats: tuple[Caveat, ...] = ()
 
 
 def analyse(log: Log) -> Users | NotApplicable:
@@ -75,7 +78,8 @@ def analyse(log: Log) -> Users | NotApplicable:
     if rest.height:
         sums = rest.select(_total(name).alias(name) for name in AMOUNTS).to_dicts()[0]
         others = user({"user": f"{rest.height} others", **sums})
-    return Users(users=tuple(map(user, frame.to_dicts())), others=others)
+    users = tuple(map(user, frame.to_dicts()))
+    return Users(users=users, others=others, caveats=facts.caveats_of_users(log))
 
 
 def _total(name: str) -> pl.Expr:
@@ -87,37 +91,34 @@ def _total(name: str) -> pl.Expr:
 
 def _by_user(log: Log) -> pl.DataFrame:
     """Sums of the amounts of each user, by falling CPU time."""
+    parts = (_amounts(part) for part in log.in_turn("users"))
+    return by_group(parts, "user", AMOUNTS).sort(["cpu_s", "user"], descending=[True, False])
+
+
+def _amounts(users: pl.LazyFrame) -> pl.LazyFrame:
+    """Amounts of each row of table `users`."""
     import polars as pl
 
-    users = log.users()
     names = users.collect_schema().names()
 
     def column(name: str) -> pl.Expr:
         return pl.col(name).cast(pl.Float64) if name in names else pl.lit(None, pl.Float64)
 
     ticks = column("user_s").fill_null(0.0) + column("system_s").fill_null(0.0)
-    return (
-        users.select(
-            pl.col("user").fill_null("nobody"),
-            cpu_s=pl.coalesce(column("cpu_exact_s"), ticks),
-            run_delay_s=column("run_delay_s"),
-            page_faults=pl.sum_horizontal(column("page_faults_minor"), column("page_faults_major")),
-            read_bytes=column("read_bytes"),
-            written_bytes=column("write_bytes"),
-        )
-        .group_by("user")
-        .agg(_total(name).alias(name) for name in AMOUNTS)
-        .sort(["cpu_s", "user"], descending=[True, False])
-        .collect()
+    return users.select(
+        pl.col("user").fill_null("nobody"),
+        cpu_s=pl.coalesce(column("cpu_exact_s"), ticks),
+        run_delay_s=column("run_delay_s"),
+        page_faults=pl.sum_horizontal(column("page_faults_minor"), column("page_faults_major")),
+        read_bytes=column("read_bytes"),
+        written_bytes=column("write_bytes"),
     )
 
 
 def _played(log: Log) -> dict[str, str]:
     """Synthetic user of each session that was played: ``session:4711`` is user 3."""
-    return {
-        str(name): str(user)
-        for session in log.manifest.get("sessions") or ()
-        for user, name in (
-            ((session.get("terminals") or {}).get("outcome") or {}).get("sessions") or {}
-        ).items()
-    }
+    names = {}
+    for session in facts.sessions(log):
+        played = session.facts.table("terminals").table("outcome").table("sessions")
+        names.update({name: user for user in played.values if (name := played.text(user))})
+    return names

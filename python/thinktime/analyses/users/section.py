@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from thinktime.analyses.users.analysis import LISTED_MAX
 from thinktime.documents import format as shown
 from thinktime.documents.document import Col, Section, Table
-from thinktime.documents.wording import refused
+from thinktime.documents.wording import few_attributed, refused, worded
 from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.analyses.users.analysis import User, Users
 
 TITLE = "Who used it?"
+WORDS: Mapping[str, Callable[..., str]] = {"few_attributed": few_attributed}
 METHOD = (
     "CPU time is exact if it was measured, otherwise user and system time by the clock tick. The time spent "
     "waiting for a CPU is the time for which the user's tasks were runnable but did not run."
@@ -24,14 +26,14 @@ def section(result: Users | NotApplicable) -> Section:
     """Section of the users by CPU time."""
     if isinstance(result, NotApplicable):
         return refused("users", TITLE, result)
-    first = result.users[0]
+    first, few = result.users[0], worded(result.caveats, WORDS)
     share = shown.cell(first.cpu_share, "share")
     rows = (*result.users[:LISTED_MAX], *((result.others,) if result.others else ()))
     table = Table.of(
         rows,
         Col("user", _name),
         Col("CPU time", lambda user: user.cpu_s, unit="s"),
-        Col("of CPU time", lambda user: user.cpu_share, unit="share"),
+        Col("of attributed CPU time" if few else "of CPU time", lambda user: user.cpu_share, unit="share"),
         Col("waited for a CPU", lambda user: user.run_delay_s, unit="s"),
         Col("page faults", lambda user: user.page_faults),
         Col("read", lambda user: user.read_bytes, unit="byte"),
@@ -40,8 +42,13 @@ def section(result: Users | NotApplicable) -> Section:
         caption="Users by CPU time",
     )
     users = shown.count(len(result.users), "user")
-    sentence = f"{users} used the machine; {_name(first)} had {share} of the CPU time."
-    return Section(name="users", title=TITLE, summary=(sentence,), tables=(table,), method=METHOD)
+    sentence = (
+        f"Of the attributed CPU time, {_name(first)} had {share}, of {users} seen."
+        if few
+        else f"{users} used the machine; {_name(first)} had {share} of the CPU time."
+    )
+    # The share that was seen comes first: without it, the next sentence reads as one about the machine.
+    return Section(name="users", title=TITLE, summary=(*few, sentence), tables=(table,), method=METHOD)
 
 
 def _name(user: User) -> str:

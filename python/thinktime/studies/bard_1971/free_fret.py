@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thinktime.documents.document import Col, Cols, Table
+from thinktime.log.sums import by_group
 from thinktime.stats import critical_values
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.series.batch_means import plain_mean
@@ -126,12 +127,10 @@ def totals(log: Recorded) -> dict[str, Mapping[str, float]]:
 
     names = ["length_s", "free_calls", "fret_calls", "free_s", "fret_s"]
     names += [column for _, column, _ in MEASURES.values()]
-    sums = (
-        log.log.samples()
-        .group_by(pl.col(TREATMENT).round().cast(pl.Int64).alias("new"))
-        .agg(pl.col(name).cast(pl.Float64).sum() for name in names)
-        .collect()
-    )
+    new = pl.col(TREATMENT).round().cast(pl.Int64).alias("new")
+    columns = [pl.col(name).cast(pl.Float64) for name in dict.fromkeys(names)]
+    parts = (part.select(new, *columns) for part in log.log.in_turn("samples"))
+    sums = by_group(parts, "new", list(dict.fromkeys(names)))
     return {WAYS[row["new"]]: row for row in sums.iter_rows(named=True)}
 
 

@@ -1,0 +1,98 @@
+"""The border between a log and what is computed from it: errors of reading, and what a log lacks.
+
+A log may be damaged, or come from anybody. Whatever goes wrong while one is read becomes a `LogError` that
+names the file, the place and the remedy, so that a user never meets an error of a library; and whatever is
+computed from a log that is not the one that was written says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from thinktime.errors import InputError, WorkError
+from thinktime.log.log import LogError
+
+if TYPE_CHECKING:
+    from thinktime.log import Defect, Log
+
+NAMED_MAX = 3
+"""Number of defects that a message names; `thinktime check` lists all."""
+
+
+@contextmanager
+def reading(*logs: Log) -> Iterator[None]:
+    """Context in which errors of reading `logs`, and of computing from damaged ones, become `LogError`.
+
+    An error of arithmetic on a log without defects is a defect of thinktime, and stays as it is.
+
+    Raises
+    ------
+    LogError
+        A log cannot be read, or has the defects that the message names.
+    """
+    import polars.exceptions
+
+    try:
+        yield
+    except (InputError, WorkError):
+        raise
+    except (polars.exceptions.PolarsError, polars.exceptions.PanicException, OSError) as error:
+        raise LogError(_words(logs) or _unexplained(logs, error)) from error
+    except Exception as error:
+        words = _words(logs)
+        if words is None:
+            raise
+        raise LogError(words) from error
+
+
+def _words(logs: Sequence[Log]) -> str | None:
+    """The first defects of the logs, in words; None if there are none."""
+    for log in logs:
+        errors = [defect for defect in log.check() if defect.severity == "error"]
+        if errors:
+            named = "; ".join(described(defect) for defect in errors[:NAMED_MAX])
+            rest = f"; and {len(errors) - NAMED_MAX} more" if len(errors) > NAMED_MAX else ""
+            return (
+                f"{log.path}: this cannot be computed, since the log has defects: {named}{rest}; "
+                f"`thinktime check {log.path}` lists them with remedies"
+            )
+    return None
+
+
+def _unexplained(logs: Sequence[Log], error: BaseException) -> str:
+    first, *_ = str(error).strip().splitlines() or [type(error).__name__]
+    paths = ", ".join(str(log.path) for log in logs)
+    return (
+        f"{paths}: cannot be read: {first}; `thinktime check` finds no defect: read the log again if a "
+        "writer was changing it, and report this otherwise"
+    )
+
+
+def described(defect: Defect) -> str:
+    """Defect with its file and place, without the remedy."""
+    place = " ".join(text for text in (defect.file, defect.place, defect.item) if text)
+    return f"{place}: {defect.message}"
+
+
+def changes(logs: Sequence[Log]) -> tuple[str, ...]:
+    """Sentences on where the logs are not those that were written; empty for sound logs.
+
+    The bytes of every part are read and compared with the ledger (`Log.integrity`). A log of an older format,
+    which has no ledger, gets no sentence.
+    """
+    sentences: list[str] = []
+    for log in logs:
+        errors = [defect for defect in log.integrity() if defect.severity == "error"]
+        sentences.extend(
+            "The log is not the one that was written, and the numbers here may be wrong: "
+            f"{described(defect)}. To do: {defect.remedy}."
+            for defect in errors[:NAMED_MAX]
+        )
+        if len(errors) > NAMED_MAX:
+            sentences.append(
+                f"{log.path} has {len(errors) - NAMED_MAX} more such defects: `thinktime check {log.path}` "
+                "lists them."
+            )
+    return tuple(sentences)

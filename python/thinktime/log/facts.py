@@ -1,0 +1,253 @@
+"""Facts of the sessions of a log: what the manifest says, each read with the type that it must have.
+
+The manifest is JSON that sources of several authors write, and that anybody may have changed. A fact that is
+absent or null is unknown; one of another type is an error that names file, session and key, since a number
+computed without it would look like one that was computed with it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from thinktime.log.log import LogError
+from thinktime.stats.estimate import Caveat
+
+if TYPE_CHECKING:
+    from thinktime.log import Log
+
+WHOLE_MAX = 2**63
+"""Number from which no count is believed: a writer cannot have stored it as an integer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """A table of facts, with its place in the manifest."""
+
+    file: str
+    """Path of the manifest."""
+    place: str
+    """Session, and key of this table in it: ``session 2: machine``."""
+    values: Mapping[str, Any]
+
+    def __contains__(self, key: str) -> bool:
+        """True if the fact is known."""
+        return self.values.get(key) is not None
+
+    def text(self, key: str) -> str | None:
+        """Text; None if it is unknown or empty."""
+        value = self.values.get(key)
+        if value is None or isinstance(value, str):
+            return value or None
+        raise self._refused(key, "a text")
+
+    def flag(self, key: str) -> bool | None:
+        """Truth value; None if it is unknown."""
+        value = self.values.get(key)
+        if value is None or isinstance(value, bool):
+            return value
+        raise self._refused(key, "true or false")
+
+    def number(self, key: str, *, least: float = -math.inf) -> float | None:
+        """Finite number of at least `least`; None if it is unknown. Whole numbers stay integers."""
+        value = self.values.get(key)
+        if value is None:
+            return None
+        if isinstance(value, int | float) and not isinstance(value, bool) and _is_believable(value, least):
+            return value
+        raise self._refused(key, "a number" if math.isinf(least) else f"a number of at least {least:g}")
+
+    def whole(self, key: str, *, least: int = 0) -> int | None:
+        """Whole number of at least `least`; None if it is unknown."""
+        value = self.values.get(key)
+        if value is None:
+            return None
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if is_number and _is_believable(value, least) and value == int(value) and abs(value) < WHOLE_MAX:
+            return int(value)
+        raise self._refused(key, f"a whole number of at least {least}")
+
+    def table(self, key: str) -> Facts:
+        """Table of facts; empty if it is unknown."""
+        value = self.values.get(key)
+        if not isinstance(value, Mapping | None):
+            raise self._refused(key, "a table")
+        return Facts(file=self.file, place=self._at(key), values=value or {})
+
+    def tables(self, key: str) -> tuple[Facts, ...]:
+        """List of tables of facts; empty if it is unknown."""
+        value = self.values.get(key)
+        if value is None:
+            return ()
+        if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
+            raise self._refused(key, "a list of tables")
+        return tuple(
+            Facts(file=self.file, place=f"{self._at(key)}[{index}]", values=item)
+            for index, item in enumerate(value)
+        )
+
+    def needed(self, key: str) -> Facts:
+        """These facts, if `key` is among them.
+
+        Raises
+        ------
+        LogError
+            It is missing.
+        """
+        if key not in self:
+            raise LogError(f"{self.file}: {self._at(key)} is missing; {REMEDY}")
+        return self
+
+    def _at(self, key: str) -> str:
+        joint = ": " if self.place.startswith("session ") and ":" not in self.place else "."
+        return f"{self.place}{joint}{key}"
+
+    def _refused(self, key: str, needed: str) -> LogError:
+        shown = repr(self.values[key])
+        shown = shown if len(shown) <= SHOWN_MAX else f"{shown[:SHOWN_MAX]}..."
+        return LogError(f"{self.file}: {self._at(key)} is {shown}, but must be {needed}; {REMEDY}")
+
+
+REMEDY = "restore the manifest from a copy, or remove the key where the fact is not known"
+SHOWN_MAX = 60
+
+
+def _is_believable(value: float, least: float) -> bool:
+    return math.isfinite(value) and value >= least
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Response:
+    """Value of a response of a replication, as the simulation wrote it."""
+
+    name: str
+    value: float | None
+    """None if the replication has none."""
+    unit: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """One run of a writer."""
+
+    source: str
+    """Writer: ``linux``, ``sar``, a simulated system."""
+    start_us: int
+    """Start, microseconds since 1970 UTC."""
+    end_us: int | None
+    """End; None while it runs, and for good if its writer was killed."""
+    facts: Facts
+    """Facts of the source, by key."""
+
+    @property
+    def machine(self) -> Facts:
+        """Machine that was recorded or simulated."""
+        return self.facts.table("machine")
+
+    @property
+    def is_replication(self) -> bool:
+        """True if the session is a replication of a simulation."""
+        return "replication" in self.facts
+
+    @property
+    def replication_number(self) -> int:
+        """Number of the replication, from 0."""
+        return self.facts.table("replication").needed("number").whole("number") or 0
+
+    @property
+    def warm_up_s(self) -> float:
+        """Time discarded at the start [s]."""
+        return float(self.facts.table("replication").number("warm_up_s", least=0.0) or 0.0)
+
+    def responses(self) -> dict[str, Response]:
+        """Responses of the replication by name; empty for other sessions."""
+        return {
+            name: Response(
+                name=name,
+                value=item.number("value"),
+                unit=item.text("unit") or "",
+                description=item.text("description") or "",
+            )
+            for item in self.facts.table("replication").tables("responses")
+            if (name := item.needed("name").text("name")) is not None
+        }
+
+
+def sessions(log: Log) -> tuple[Session, ...]:
+    """Sessions of the log in the order of the manifest."""
+    file = str(log.path / "manifest.json")
+    return tuple(
+        Session(
+            source=entry["source"],
+            start_us=entry["start_us"],
+            end_us=entry.get("end_us"),
+            facts=Facts(file=file, place=f"session {number}", values=entry),
+        )
+        for number, entry in enumerate(log.manifest["sessions"], start=1)
+    )
+
+
+def last_machine(log: Log) -> Facts:
+    """Machine of the last session, which represents a log that continues after a change of hardware."""
+    entries = sessions(log)
+    return entries[-1].machine if entries else none(log)
+
+
+def none(log: Log) -> Facts:
+    """Facts of a log without sessions."""
+    return Facts(file=str(log.path / "manifest.json"), place="session 1", values={})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attribution:
+    """CPU time that the recorder could attribute to users, and that of the whole machine."""
+
+    attributed_s: float
+    total_s: float
+
+    @property
+    def share(self) -> float:
+        """Attributed share of the machine's CPU time, at most 1."""
+        return min(self.attributed_s / self.total_s, 1.0) if self.total_s > 0.0 else 1.0
+
+    @property
+    def is_partial(self) -> bool:
+        """True if so much is missing that the users seen do not stand for all."""
+        return self.share < ATTRIBUTED_LEAST
+
+
+ATTRIBUTED_LEAST = 0.9
+"""Attributed share of the CPU time below which no statement about users holds for the machine."""
+TICK_S = 0.01
+SUMMED_OVER_PROCESSES = "processes"
+"""Name of the source of exact CPU time that sees only the processes that the recorder sees."""
+
+
+def attribution(log: Log) -> Attribution | None:
+    """Attributed CPU time over all sessions; None where no recorder accounted for it.
+
+    A recorder that may not see all processes (``hidepid``, a PID namespace) attributes little. Where the
+    machine's exact CPU time is itself a sum over the processes seen, the tick-sampled time replaces it.
+    """
+    attributed_s, total_s, counted = 0.0, 0.0, 0
+    for session in sessions(log):
+        recorder = session.facts.table("recorder")
+        users = recorder.table("users")
+        part, whole = users.number("attributed_s", least=0.0), users.number("exact_s", least=0.0)
+        if part is not None and recorder.text("exact_time") == SUMMED_OVER_PROCESSES:
+            sampled = recorder.table("busy").number("sampled_s", least=0.0) or 0.0
+            # Ticks may differ by chance alone: four standard deviations of a tick-sampled time.
+            whole = sampled if sampled - part > 4.0 * math.sqrt(TICK_S * sampled) else part
+        if part is not None and whole is not None:
+            attributed_s, total_s, counted = attributed_s + part, total_s + whole, counted + 1
+    return Attribution(attributed_s=attributed_s, total_s=total_s) if counted else None
+
+
+def caveats_of_users(*logs: Log) -> tuple[Caveat, ...]:
+    """Caveat ``few_attributed`` with the share, where the users of a log do not stand for all of its load."""
+    known = [item for item in map(attribution, logs) if item is not None]
+    shares = [item.share for item in known if item.is_partial]
+    return (Caveat("few_attributed", share=min(shares)),) if shares else ()
