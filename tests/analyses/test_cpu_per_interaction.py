@@ -128,7 +128,7 @@ def test_two_points_are_always_on_a_line_and_few_are_left_out(tmp_path, logs):
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        ({"parts": [{"name": "run"}]}, "is not complete: KeyError('time')"),
+        ({"parts": [{"name": "run"}]}, "machine.decomposition.parts[0].time is missing"),
         ({"interactions": "gone"}, "names gone, which the samples lack"),
         ({"parts": "all"}, "is not complete"),
     ],

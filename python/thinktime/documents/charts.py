@@ -62,8 +62,10 @@ class Axis:
         """
         values = [_float(row["value"]) for row in rows if row.get("value") is not None]
         highs = [_float(row["high"]) for row in rows if row.get("high") is not None and not row.get("few")]
-        top = max(values, default=0.0)
-        wanted = max(top, min(max(highs, default=top), 1.5 * top)) or 1.0
+        top = max(filter(math.isfinite, values), default=0.0)
+        wanted = max(top, min(max(highs, default=top), 1.5 * top))
+        # Values that a damaged log gives may all be below zero, or infinite.
+        wanted = wanted if 0.0 < wanted < math.inf else 1.0
         step = 10.0 ** math.floor(math.log10(wanted)) / 2
         return cls(title, format=format, low=0.0, high=math.ceil(wanted / step - 1e-9) * step)
 

@@ -272,7 +272,7 @@ def _unitless(value: Cell, chosen: Scale, places: int | None) -> str:
 
 def duration(seconds: float) -> str:
     """Length of time in words of the clock: 3 min 20 s."""
-    if seconds < 60:
+    if seconds < 60 or not math.isfinite(seconds):
         return quantity(seconds, "s")
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)

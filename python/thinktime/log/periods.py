@@ -67,6 +67,9 @@ def cut(spans: Sequence[Span], period_s: float | None = None) -> list[Span]:
     total = math.fsum(span.length for span in spans)
     if period_s is None:
         period_s = min(PERIOD_S, total / PERIODS_LEAST)
+    if not period_s > 0.0:
+        # Everything happened at one instant: there is nothing to cut.
+        return list(spans)
     pieces = []
     for span in spans:
         edges = np.linspace(span.start, span.end, max(1, round(span.length / period_s)) + 1).tolist()

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from thinktime.documents.document import Document, Figure, Finding, Highlight, Section, Table
 
 if TYPE_CHECKING:
+    from thinktime.analyses import Question
     from thinktime.analyses.recording.analysis import Recording
     from thinktime.log import Log
-    from thinktime.questions.definition import Question
 
 __all__ = ["build"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.log import facts, interactions, observations
+from thinktime.log import LogError, facts, interactions, observations
 from thinktime.log.loads import SINGLE_UP_TO, ranges
 from thinktime.questions.results import Result, check_level, check_logs
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
@@ -346,12 +346,15 @@ def _entry(log: Log) -> Facts | None:
 def _described(log: Log, entry: Facts) -> _Rows | NotApplicable:
     """Columns of the samples that the manifest names."""
     remedy = "see how a manifest describes the components, in thinktime.analyses.cpu_per_interaction.analysis"
-    parts = tuple((_needed(part, "name"), _needed(part, "time")) for part in entry.tables("parts"))
+    try:
+        parts = tuple((_needed(part, "name"), _needed(part, "time")) for part in entry.tables("parts"))
+        count, users = _needed(entry, "interactions"), _needed(entry, "users")
+        event = entry.table("event") if "event" in entry else None
+        named = None if event is None else (_needed(event, "name"), _needed(event, "count"))
+    except LogError as error:
+        return NotApplicable(f"the manifest's {ENTRY} is not complete: {error}", remedy)
     if not parts:
         return NotApplicable(f"the manifest's {ENTRY} names no parts", remedy)
-    count, users = _needed(entry, "interactions"), _needed(entry, "users")
-    event = entry.table("event") if "event" in entry else None
-    named = None if event is None else (_needed(event, "name"), _needed(event, "count"))
     columns = [users, count, *(time for _, time in parts), *([named[1]] if named else [])]
     known = {column.name for column in log.schema("samples")}
     if missing := [name for name in columns if name not in known]:

@@ -182,7 +182,7 @@ def _result(log: Log, design: Design, regression: Regression, options: FitOption
     diagnosis = regression.diagnosis()
     whole = target.columns == role_columns(log, "system_time") and not target.subtract
     busy = [*target.columns, *role_columns(log, "user_time")]
-    costs = _costs(design, regression, mean, _direct_costs(log) if whole else {})
+    costs = _costs(design, regression, mean, direct_costs(log) if whole else {})
     result = Overhead(
         target=target.label,
         target_columns=target.columns,
@@ -281,7 +281,7 @@ def _share(seconds: Estimate, factor: float) -> Estimate:
     )
 
 
-def _direct_costs(log: Log) -> dict[str, Estimate]:
+def direct_costs(log: Log) -> dict[str, Estimate]:
     """Directly measured costs by request; of several sessions the last one that measured it."""
     costs = {}
     for session in facts.sessions(log):

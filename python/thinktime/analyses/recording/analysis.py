@@ -112,7 +112,7 @@ class Recording(Result):
         """
         if self.busy_ticks_s is None or self.busy_exact_s is None:
             return False
-        chance = 4 * math.sqrt(TICK_S * self.busy_exact_s)
+        chance = 4 * math.sqrt(TICK_S * max(self.busy_exact_s, 0.0))
         return abs(self.busy_ticks_s - self.busy_exact_s) > max(DISAGREEMENT * self.busy_exact_s, chance)
 
 
@@ -196,7 +196,12 @@ def _host(machine: Facts, source: str) -> Host:
 def _workload(terminals: Facts) -> Workload:
     is_named = isinstance(terminals.values.get("workload"), str)
     name = terminals.text("workload") if is_named else terminals.table("workload").text("name")
-    return Workload(name=name or "unnamed", users=terminals.text("users"), seed=terminals.whole("seed"))
+    # Written as a plan, 1..12, or as a number.
+    is_number = isinstance(terminals.values.get("users"), int)
+    users = terminals.whole("users") if is_number else terminals.text("users")
+    return Workload(
+        name=name or "unnamed", users=None if users is None else str(users), seed=terminals.whole("seed")
+    )
 
 
 def _absent(counts: Mapping[str, int]) -> tuple[Absent, ...]:

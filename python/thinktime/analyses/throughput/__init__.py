@@ -61,11 +61,14 @@ class ThroughputQuestion(Question):
     def analyse(self, log: Log, options: ThroughputOptions) -> Throughput | NotApplicable:
         """Result for one log."""
         from thinktime.analyses.throughput.analysis import analyse
+        from thinktime.log import LogError
 
         _check_load(log, options.by)
         try:
             return analyse(log, load=options.by, width=options.width, n_few=options.few)
-        except ValueError as error:
+        except LogError:
+            raise
+        except InputError as error:
             raise InputError(f"--{error}") from None
 
     def section(self, result: Throughput | NotApplicable, options: ThroughputOptions) -> Section:
@@ -79,12 +82,15 @@ class ThroughputQuestion(Question):
     ) -> ThroughputComparison | NotApplicable:
         """Throughput of several logs at equal load."""
         from thinktime.analyses.throughput.comparison import compare
+        from thinktime.log import LogError
 
         for log in logs:
             _check_load(log, options.by)
         try:
             return compare(logs, log_names(logs), load=options.by, width=options.width, n_few=options.few)
-        except ValueError as error:
+        except LogError:
+            raise
+        except InputError as error:
             raise InputError(f"--{error}") from None
 
     def comparison_section(

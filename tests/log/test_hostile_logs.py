@@ -1,0 +1,308 @@
+"""Logs that were damaged or made up: every command ends with a status and a message, never with a traceback.
+
+Files are changed together with their checksums, as somebody would who wants to mislead, so that the readers
+behind the checksums are reached too.
+"""
+
+import json
+import random
+import re
+import shutil
+import zlib
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute
+import pyarrow.parquet
+import pytest
+
+import thinktime
+from thinktime.analyses import QUESTIONS
+from thinktime.analyses.overhead import analysis as overhead
+from thinktime.cli import run
+from thinktime.log import Log, LogError, LogWriter
+from thinktime.log.sums import by_group
+from thinktime.sources.linux import RecordOptions, record
+from thinktime.sources.simulated import simulate
+
+ONE_LOG = [question.name for question in QUESTIONS if question.accepts in ("one log", "logs")]
+SWAPPED = [None, [], {}, "x", -1, 1e308, 2**63 - 1, True, [[]], [{}], [None], 1.5]
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    path = tmp_path_factory.mktemp("recorded") / "log"
+    record(path, RecordOptions(interval_s=0.1, duration_s=1.2))
+    return path
+
+
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory):
+    path = tmp_path_factory.mktemp("simulated") / "log"
+    simulate("apl360", {"users": 4, "length": 200.0, "warm_up": 20.0}, seed=1).record(path, trace=True)
+    return path
+
+
+@pytest.fixture(params=["recorded", "simulated"])
+def log(request, tmp_path):
+    path = tmp_path / "log"
+    shutil.copytree(request.getfixturevalue(request.param), path)
+    return path
+
+
+def read_manifest(log):
+    return json.loads((log / "manifest.json").read_text())
+
+
+def write_manifest(log, manifest):
+    """The manifest with the checksum that its text must have."""
+    manifest.pop("crc32", None)
+    text = b'{\n  "crc32": "00000000",\n' + json.dumps(manifest, indent=2).encode()[2:] + b"\n"
+    (log / "manifest.json").write_bytes(text.replace(b"00000000", b"%08x" % zlib.crc32(text), 1))
+
+
+def part(log, table):
+    return log / table / "part-000001.parquet"
+
+
+def write_part(log, table, rows):
+    """A part in place of the first one, listed as a writer would list it."""
+    pyarrow.parquet.write_table(rows, part(log, table), compression="zstd")
+    manifest = read_manifest(log)
+    ledger = log / f"ledger-{manifest['ledger']['number']:06}.jsonl"
+    entries = [json.loads(line) for line in ledger.read_text().splitlines()]
+    for entry in entries:
+        if (entry["table"], entry["part"]) == (table, 1):
+            data = part(log, table).read_bytes()
+            entry |= {"rows": rows.num_rows, "bytes": len(data), "crc32": f"{zlib.crc32(data):08x}"}
+    text = "".join(json.dumps(entry) + "\n" for entry in entries).encode()
+    ledger.write_bytes(text)
+    manifest["ledger"] |= {"bytes": len(text), "crc32": f"{zlib.crc32(text):08x}"}
+    write_manifest(log, manifest)
+
+
+def replaced(rows, name, values):
+    index = rows.schema.get_field_index(name)
+    values = pa.array(values) if isinstance(values, list) else values
+    field = pa.field(name, values.type, metadata=rows.schema.field(index).metadata)
+    return rows.set_column(index, field, values)
+
+
+@pytest.fixture
+def commands(capsys):
+    """Statuses of check, report and the named analyses of a log, and what they printed."""
+
+    def both(log, analyses=()):
+        statuses, printed = [], []
+        lines = [["check"], ["report", "--format", "text"], *(["analyse", name] for name in analyses)]
+        for words in lines:
+            # An exception other than the exit of a command fails the test here.
+            statuses.append(run([*words, str(log)]))
+            output = capsys.readouterr()
+            assert "Traceback" not in output.out + output.err
+            printed.append(output.out + output.err)
+        assert set(statuses) <= {0, 1, 2}, statuses
+        return statuses, printed
+
+    return both
+
+
+def test_a_sound_log_has_no_warning(log, commands):
+    statuses, printed = commands(log, ONE_LOG)
+    assert not any(statuses)
+    assert not any("not the one that was written" in text for text in printed)
+
+
+def places(value, at=()):
+    yield at
+    entries = (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    )
+    for key, item in entries:
+        yield from places(item, (*at, key))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_facts_of_any_type_are_refused_by_file_and_key_or_not_used(log, commands, seed):
+    choice = random.Random(seed)
+    manifest = read_manifest(log)
+    *way, last = choice.choice([at for at in places(manifest) if len(at) > 2 and at[0] == "sessions"])
+    place = manifest
+    for step in way:
+        place = place[step]
+    place[last] = choice.choice(SWAPPED)
+    write_manifest(log, manifest)
+    commands(log, choice.sample(ONE_LOG, 2))
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "question"),
+    [
+        ("terminals", [[]], "users"),
+        ("terminals", {"outcome": {"sessions": [1]}}, "users"),
+        ("recorder", {"users": {"attributed_s": "x", "exact_s": 1}}, "users"),
+        ("machine", {"cpus": "2"}, "capacity"),
+        ("machine", {"cpus": -2}, "timeline"),
+        ("machine", {"cpus": 1e308}, "recording"),
+        ("machine", {"meters": [1]}, "capacity"),
+        ("machine", {"ceilings": ["x"]}, "saturation"),
+    ],
+)
+def test_a_fact_of_another_type_is_named_with_its_session(tmp_path, recorded, commands, key, value, question):
+    shutil.copytree(recorded, tmp_path / "log")
+    manifest = read_manifest(recorded)
+    manifest["sessions"][0][key] = value
+    write_manifest(tmp_path / "log", manifest)
+    statuses, printed = commands(tmp_path / "log", [question])
+    assert statuses[1] == 0
+    assert statuses[2] == 2
+    assert re.search(rf"manifest.json: session 1: {key}\S* (is|but)", printed[2]), printed[2]
+    # The other sections of the report stay.
+    assert "this question could not be answered" in " ".join(printed[1].lower().split())
+    assert printed[1].count("\n---") > 5
+
+
+@pytest.mark.parametrize("value", [[{}], [1.5], [[None]], [{"request": "forks", "seconds": "x"}], "none"])
+def test_measured_costs_of_another_type_are_named(tmp_path, recorded, value):
+    shutil.copytree(recorded, tmp_path / "log")
+    manifest = read_manifest(recorded)
+    manifest["sessions"][0]["direct_costs"] = value
+    write_manifest(tmp_path / "log", manifest)
+    with pytest.raises(LogError, match=r"manifest.json: session 1: direct_costs\S* (is|but)"):
+        overhead.direct_costs(Log.open(tmp_path / "log"))
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.int8(), pa.float32(), pa.bool_(), pa.string(), pa.dictionary(pa.int32(), pa.string())]
+)
+def test_a_column_of_another_type_is_refused_by_file_and_column(log, commands, kind):
+    rows = pyarrow.parquet.read_table(part(log, "samples"))
+    values = pa.array([1] * rows.num_rows, pa.int8())
+    values = values.cast(pa.string()).cast(kind) if pa.types.is_dictionary(kind) else values.cast(kind)
+    write_part(log, "samples", replaced(rows, "length_s", values))
+    with pytest.raises(LogError, match=r"samples/part-000001.parquet: column length_s: type .*Float64"):
+        Log.open(log).samples()
+    statuses, printed = commands(log, ["overhead", "timeline"])
+    assert statuses == [1, 0, 2, 2]
+    assert all("length_s" in text for text in printed)
+
+
+def test_a_column_twice_is_refused_by_file_and_column(log, commands):
+    rows = pyarrow.parquet.read_table(part(log, "samples"))
+    write_part(log, "samples", rows.append_column(rows.schema.field("length_s"), rows["length_s"]))
+    with pytest.raises(LogError, match=r"part-000001.parquet: column length_s: the column stands twice"):
+        Log.open(log).samples()
+    statuses, _ = commands(log, ["rates"])
+    assert statuses[2] == 2
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -5.0, 1e308])
+def test_impossible_amounts_end_in_a_message_or_a_report(log, commands, value):
+    rows = pyarrow.parquet.read_table(part(log, "samples"))
+    for name in ("length_s", "user_s", "system_s", "cpu_exact_s"):
+        if rows.schema.get_field_index(name) >= 0:
+            rows = replaced(rows, name, [value] * rows.num_rows)
+    write_part(log, "samples", rows)
+    commands(log, ["overhead"])
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("change", ["completion first", "service below zero", "all due at the end of time"])
+def test_impossible_interactions_end_in_a_message_or_a_report(tmp_path, simulated, commands, change):
+    log = tmp_path / "log"
+    shutil.copytree(simulated, log)
+    rows = pyarrow.parquet.read_table(part(log, "interactions"))
+    time = rows.schema.field("due").type
+
+    def instants(value):
+        return pa.array([value] * rows.num_rows, pa.int64()).cast(time)
+
+    if change == "completion first":
+        rows = replaced(rows, "completion", instants(1))
+    elif change == "service below zero":
+        rows = replaced(rows, "service_s", [-1e9] * rows.num_rows)
+    else:
+        rows = replaced(rows, "due", instants(2**63 - 1))
+    write_part(log, "interactions", rows)
+    commands(log, ["response", "arrivals", "service", "waits"])
+
+
+@pytest.mark.parametrize("change", ["gone", "copied", "bit", "exchanged", "manifest"])
+def test_a_report_says_first_that_the_log_is_another(log, commands, capsys, change):
+    samples = part(log, "samples")
+    if change == "gone":
+        samples.unlink()
+    elif change == "copied":
+        shutil.copy(samples, samples.with_name("part-000009.parquet"))
+    elif change == "bit":
+        data = bytearray(samples.read_bytes())
+        data[60] ^= 1
+        samples.write_bytes(data)
+    elif change == "exchanged":
+        other = next(file for file in sorted(log.glob("*/part-*.parquet")) if file != samples)
+        first, second = samples.read_bytes(), other.read_bytes()
+        samples.write_bytes(second)
+        other.write_bytes(first)
+    else:
+        text = (log / "manifest.json").read_text()
+        (log / "manifest.json").write_text(text.replace('"source"', '"fact": 1, "source"', 1))
+    statuses, printed = commands(log, ["rates"])
+    assert statuses[0] == 1
+    findings = printed[1].split("Findings\n")[1].split("\n\n")[0]
+    assert "! The log is not the one that was written" in findings.split("\n*")[0]
+    assert "not the one that was written" in printed[2]
+    run(["report", str(log), "--format", "json"])
+    page = json.loads(capsys.readouterr().out)
+    assert page["highlights"][0]["name"] == "changed"
+    assert page["findings"][0]["tone"] == "warning"
+    assert str(log) in page["findings"][0]["text"]
+    if run(["analyse", "rates", str(log), "--format", "json"]) == 0:
+        assert "not the one that was written" in json.loads(capsys.readouterr().out)["caveats"][0]
+
+
+def test_an_error_of_arithmetic_on_a_sound_log_stays_what_it_is(recorded, monkeypatch):
+    def fail(log):
+        raise ZeroDivisionError("a defect of thinktime")
+
+    monkeypatch.setattr("thinktime.analyses.users.analysis.analyse", fail)
+    with pytest.raises(ZeroDivisionError):
+        thinktime.analyse("users", recorded)
+
+
+def test_users_who_were_hardly_seen_do_not_stand_for_the_machine(tmp_path, recorded, commands):
+    log = tmp_path / "log"
+    shutil.copytree(recorded, log)
+    manifest = read_manifest(log)
+    manifest["sessions"][0]["recorder"]["users"] |= {"attributed_s": 0.69, "exact_s": 3.99}
+    manifest["sessions"][0]["recorder"]["exact_time"] = "/proc/schedstat"
+    write_manifest(log, manifest)
+    _, printed = commands(log, ["users", "timeline", "capacity"])
+    said = "17.3 % of the CPU time could be attributed to users"
+    for text in printed[1:]:
+        assert said in " ".join(text.split()), text
+    assert "had 100 % of the CPU time" not in printed[2]
+    assert "of attributed CPU time" in printed[2]
+
+
+def test_sums_by_group_have_the_same_bits_however_the_rows_are_cut():
+    choice = random.Random(7)
+    amounts = [choice.uniform(0.0, 1e3) for _ in range(4000)]
+    rows = pl.DataFrame({"user": [f"u{number % 7}" for number in range(4000)], "cpu_s": amounts})
+    in_order = {}
+    for user, amount in rows.iter_rows():
+        in_order[user] = in_order.get(user, 0.0) + amount
+    result = by_group([rows.lazy()], "user", ["cpu_s"])
+    assert dict(result.iter_rows()) == in_order
+    chunked = pl.concat([rows[:13], rows[13:2500], rows[2500:]], rechunk=False)
+    assert by_group([chunked.lazy()], "user", ["cpu_s"]).equals(result)
+    unknown = rows.with_columns(cpu_s=pl.when(pl.col("user") != "u3").then("cpu_s"))
+    assert by_group([unknown.lazy()], "user", ["cpu_s"])["cpu_s"].null_count() == 1
+
+
+def test_a_log_writer_cannot_be_misled_by_these_tests(tmp_path):
+    # The helpers above make checksums as the writer does: a log that is only rewritten has no defect.
+    with LogWriter.open(tmp_path / "log", source="test") as writer:
+        writer.write("samples", pl.DataFrame({"length_s": [1.0], "forks": [1]}))
+    write_part(tmp_path / "log", "samples", pyarrow.parquet.read_table(part(tmp_path / "log", "samples")))
+    assert Log.open(tmp_path / "log").integrity() == []
