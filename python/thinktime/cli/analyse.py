@@ -109,8 +109,9 @@ def _rendered(
     from thinktime.documents.document import Document
     from thinktime.documents.render import render, render_section
 
-    answer = asked.document(inputs, options) if form == "html" else asked.answer(inputs, options)
-    answer = warned(answer, changed)
+    if form == "html":
+        return render(warned(asked.document(inputs, options), changed), form)
+    answer = warned(asked.answer(inputs, options), changed)
     return render(answer, form) if isinstance(answer, Document) else render_section(answer, form)
 
 

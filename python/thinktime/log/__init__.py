@@ -8,6 +8,9 @@
 `periods`       stretches recorded without interruption
 `loads`         users active in each interval, and ranges of load
 `meters`        counters of events and CPU time that a system meters itself
+`sums`          sums by group, the same bits on any number of threads
+`facts`         facts of the sessions in the manifest, each with the type that it must have
+`border`        errors of reading as `LogError`, and warnings of a log that was changed
 ==============  ==============================================================================
 
 This module offers the contents of `log`. The others read data from a log for the questions; none of them

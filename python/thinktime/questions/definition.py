@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 from thinktime.errors import InputError
 
@@ -177,6 +177,10 @@ class Question:
         return {}
 
 
+@overload
+def warned(answer: Document, sentences: Sequence[str]) -> Document: ...
+@overload
+def warned(answer: Section | Document, sentences: Sequence[str]) -> Section | Document: ...
 def warned(answer: Section | Document, sentences: Sequence[str]) -> Section | Document:
     """Answer that first says what is wrong with its log, so that no number of it is read without that."""
     from thinktime.documents.document import Finding, Section
