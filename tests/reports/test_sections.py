@@ -14,6 +14,7 @@ import pytest
 from thinktime import reports
 from thinktime.analyses import question
 from thinktime.analyses.recording import analysis as recording
+from thinktime.analyses.users import analysis as users
 from thinktime.documents import format as shown
 from thinktime.documents.document import Section
 from thinktime.documents.render import text as render_text
@@ -187,7 +188,10 @@ def test_what_a_log_cannot_tell_of_its_disks_stands_in_the_report() -> None:
 
 
 def evidence(log: Log, **other: object) -> LogFacts:
-    return LogFacts.of({**handmade_results.make_all(), "recording": recording.analyse(log), **other})
+    analysed = {"recording": recording.analyse(log), "users": users.analyse(log)}
+    facts = LogFacts.of({**handmade_results.make_all(), **analysed, **other})
+    assert facts is not None
+    return facts
 
 
 def test_the_findings_tell_the_story(log: Log) -> None:
