@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from thinktime.analyses import QUESTIONS, Question, question
-from thinktime.cli import destination
+from thinktime.cli import destination, messages
 from thinktime.questions.definition import Accepts, OptionHelp, options_of, warned
 
 HELP = {
@@ -81,7 +81,7 @@ def _command(asked: Question) -> Callable[..., None]:
         logs = asked.logs(inputs)
         changed = border.changes(logs)
         for sentence in changed:
-            typer.echo(f"thinktime: {sentence}", err=True)
+            messages.note(f"thinktime: {sentence}")
         with border.reading(*logs):
             text = _rendered(asked, inputs, options, chosen, changed)
             files = asked.files(inputs, options)
