@@ -295,7 +295,9 @@ class _Progress(TypedDict):
     written_bytes: int
 
 class _RecordSummary(TypedDict):
+    samples_taken: int
     samples: int
+    samples_lost: int
     missed_deadlines: int
     dropped_intervals: int
     facts: dict[str, Any]
@@ -311,6 +313,7 @@ def record(
     mode: _Mode,
     options: _RecordOptions,
     on_progress: Callable[[_Progress], None] | None = None,
+    on_notice: Callable[[str], None] | None = None,
 ) -> _RecordSummary: ...
 
 class _Session(TypedDict):

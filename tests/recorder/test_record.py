@@ -219,6 +219,39 @@ def test_two_recorders_cannot_write_one_log(program, tmp_path):
     assert end(recorder)[1] == 0
 
 
+def test_a_journal_that_is_cut_is_reported_at_once_and_the_log_goes_on(program, tmp_path):
+    log = tmp_path / "run"
+    recorder = begin(program, log)
+    wait_until(lambda: rows(log) >= 3, recorder)
+    os.truncate(log / "journal-000001.ttj", 0)
+    wait_until(lambda: (log / "journal-000002.ttj").is_file(), recorder)
+    _, status, output, errors = end(recorder)
+    assert status == 1
+    assert "another program shortened journal-000001.ttj" in errors
+    taken, kept, lost = (int(word) for word in output.replace(":", "").split() if word.isdigit())
+    assert taken == kept + lost
+    assert lost >= 3
+    assert kept == rows(log)
+    assert Log.open(log).check() == []
+    assert facts(log)["recorder"]["samples_taken"] == taken
+
+
+def test_a_folder_that_is_moved_ends_it_and_is_named_where_it_is(program, tmp_path):
+    recorder = begin(program, tmp_path / "run")
+    (tmp_path / "run").rename(tmp_path / "moved")
+    output, errors = recorder.communicate(timeout=30)
+    assert recorder.returncode == 1, output
+    assert f"is in {tmp_path}/moved" in errors.decode()
+    assert f"{rows(tmp_path / 'moved')} in the log, 0 lost" in errors.decode()
+    assert Log.open(tmp_path / "moved").check() == []
+
+
+def test_a_duration_below_the_interval_is_one_sample(program, tmp_path):
+    done = run(*program, "-o", str(tmp_path / "run"), "--interval", "1h", "--duration", "0.3s")
+    assert done.returncode == 0, done.stderr
+    assert Log.open(tmp_path / "run").samples().collect()["length_s"].item() == pytest.approx(0.3, abs=0.25)
+
+
 def test_killed_at_any_moment_it_loses_a_sample_at_most_and_the_next_one_goes_on(tmp_path):
     log = tmp_path / "run"
     seen, random_moments = 0, random.Random(1971)

@@ -50,7 +50,7 @@ pub struct Defect {
 }
 
 impl Defect {
-    fn error(
+    pub(crate) fn error(
         file: &Path,
         place: impl Into<String>,
         item: &str,
@@ -85,6 +85,7 @@ impl Log {
         let mut defects = self.integrity()?;
         let damaged: BTreeSet<PathBuf> = defects.iter().map(|defect| defect.file.clone()).collect();
         self.check_machines(&mut defects);
+        self.check_account(&mut defects)?;
         let mut starts = BTreeSet::new();
         // samples first: the rows of other tables belong to its intervals.
         let mut tables: Vec<&TableSchema> = self.manifest.tables.iter().collect();

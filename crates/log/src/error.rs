@@ -26,9 +26,9 @@ pub enum LogError {
     #[error("{path} {reason}; a log holds regular files and folders alone: put the file itself in its place")]
     NotAFile { path: PathBuf, reason: &'static str },
     #[error(
-        "{path}: the {what} of the log was moved, removed or replaced while it was being written; what was written so far lies where it was moved to"
+        "{path}: the {what} of the log was moved, removed or replaced while it was being written; {remains}"
     )]
-    Lost { path: PathBuf, what: &'static str },
+    Lost { path: PathBuf, what: &'static str, remains: String },
     #[error("{path}: this session has ended; open the log again to append another")]
     Ended { path: PathBuf },
     #[error(

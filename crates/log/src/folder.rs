@@ -7,7 +7,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
@@ -94,6 +94,29 @@ impl Folder {
     pub(crate) fn is_in_place(&self) -> bool {
         let there = rustix::fs::stat(&self.path);
         there.is_ok_and(|there| fstat(&self.fd).is_ok_and(|here| same_file(&here, &there)))
+    }
+
+    /// Whether the folder itself was removed, and everything in it.
+    pub(crate) fn is_removed(&self) -> bool {
+        fstat(&self.fd).is_ok_and(|here| here.st_nlink == 0)
+    }
+
+    /// Where the folder is now, in words: the path that was opened may lead elsewhere.
+    pub(crate) fn remains(&self) -> String {
+        if self.is_removed() {
+            return "what was written so far was removed with it".into();
+        }
+        let link = format!("/proc/self/fd/{}", self.fd.as_raw_fd());
+        match std::fs::read_link(link) {
+            Ok(path) => format!("what was written so far is in {}", path.display()),
+            // No /proc: the folder is wherever it was moved to.
+            Err(_) => "what was written so far is in the folder, wherever it was moved to".into(),
+        }
+    }
+
+    /// Whether `lock` is the file that locks this folder, wherever the folder is.
+    pub(crate) fn is_locked_by(&self, lock: &File) -> bool {
+        self.holds(LOCK, lock)
     }
 
     /// Whether `name` is `file`.
@@ -250,6 +273,20 @@ impl Folder {
         written
     }
 
+    /// Puts `text` in place as `name` through the file `reserve`, whose blocks are on the disk already: on a disk
+    /// that others fill at the same time, no room that was freed for it can be lost to them.
+    pub(crate) fn put_through(&self, reserve: &str, name: &str, text: &[u8]) -> Result<(), LogError> {
+        let path = self.at(name);
+        let mut file = self.opened(reserve, OFlags::RDWR)?;
+        if file.metadata().at("read", &path)?.len() < text.len() as u64 {
+            return Err(io::Error::from(io::ErrorKind::StorageFull)).at("write", &path);
+        }
+        let put = file.write_all(text).and_then(|()| file.set_len(text.len() as u64));
+        put.and_then(|()| file.sync_all()).at("write", &path)?;
+        self.rename(reserve, name)?;
+        self.sync()
+    }
+
     /// Takes the lock of the one writer; the kernel releases it when the process ends in any way.
     pub(crate) fn lock(&self) -> Result<File, LogError> {
         let path = self.at(LOCK);
@@ -270,7 +307,7 @@ impl Folder {
             return Err(LogError::Locked { path: self.path.clone(), holder: holder.trim().into() });
         }
         if !self.is_in_place() || !self.holds(LOCK, &file) {
-            return Err(LogError::Lost { path: self.path.clone(), what: "lock" });
+            return Err(self.lost("lock"));
         }
         // For the message to who comes second; the lock is the kernel's, and a stale number here does no harm.
         let pid = format!("{}\n", std::process::id());
@@ -283,12 +320,15 @@ impl Folder {
 
     /// Whether `lock` is still the lock of this folder, and this folder the one at its path.
     pub(crate) fn is_held(&self, lock: &File) -> Result<(), LogError> {
-        let lost = |what| Err(LogError::Lost { path: self.path.clone(), what });
-        match (self.is_in_place(), self.holds(LOCK, lock)) {
-            (false, _) => lost("folder"),
-            (_, false) => lost("lock"),
+        match (self.is_in_place(), self.is_locked_by(lock)) {
+            (false, _) => Err(self.lost("folder")),
+            (_, false) => Err(self.lost("lock")),
             _ => Ok(()),
         }
+    }
+
+    pub(crate) fn lost(&self, what: &'static str) -> LogError {
+        LogError::Lost { path: self.path.clone(), what, remains: self.remains() }
     }
 }
 

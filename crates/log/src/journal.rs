@@ -128,7 +128,11 @@ pub(crate) struct Journal {
     /// Number of the next block.
     sequence: u32,
     /// Appended blocks of rows.
-    row_blocks: u64,
+    pub(crate) row_blocks: u64,
+    /// Of these, the ones that an incident already names as lost.
+    pub(crate) named_lost: u64,
+    /// That another program changed the file was counted.
+    pub(crate) is_changed: bool,
 }
 
 impl Journal {
@@ -140,7 +144,8 @@ impl Journal {
             let _ = folder.remove(&name);
             return Err(error).at("write to", &folder.at(&name));
         }
-        Ok(Journal { name, file, length: FILE_MAGIC.len() as u64, sequence: 0, row_blocks: 0 })
+        let length = FILE_MAGIC.len() as u64;
+        Ok(Journal { name, file, length, sequence: 0, row_blocks: 0, named_lost: 0, is_changed: false })
     }
 
     /// Appends a block whole or not at all: after an error the file ends where it did before.
@@ -165,6 +170,12 @@ impl Journal {
     /// Whether the file is as long as what was written to it: another program may have shortened it.
     pub(crate) fn is_whole(&self) -> bool {
         self.file.metadata().is_ok_and(|data| data.len() == self.length)
+    }
+
+    /// Takes the file as it is now for what was written: another program changed it, and that was counted.
+    pub(crate) fn accept_length(&mut self) -> io::Result<()> {
+        self.length = self.file.metadata()?.len();
+        Ok(())
     }
 
     /// Whether the file still has its name in `folder`.
@@ -243,7 +254,7 @@ pub(crate) struct Contents {
     ids: BTreeMap<u64, usize>,
     /// Rows that decode, in the order in which they were written.
     segments: Vec<Segment>,
-    /// Valid blocks of rows.
+    /// Blocks of rows that decode.
     pub(crate) row_blocks: u64,
     pub(crate) incidents: Vec<Incident>,
     pub(crate) damage: Vec<Damage>,
@@ -343,8 +354,8 @@ impl Contents {
         match block.kind {
             KIND_TABLE => self.take_table(payload)?,
             KIND_ROWS => {
-                self.row_blocks += 1;
                 self.take_rows(payload, block.start)?;
+                self.row_blocks += 1;
             }
             KIND_INCIDENT => {
                 self.incidents.push(serde_json::from_slice(payload).map_err(|_| Wrong::Undecodable)?);

@@ -193,11 +193,10 @@ impl Ledger {
         })
     }
 
-    /// Removes every part with `number`, and returns the tables that had one.
-    pub(crate) fn retire(&mut self, number: u64) -> Vec<String> {
-        let having =
-            self.parts.iter_mut().filter_map(|(table, parts)| parts.remove(&number).map(|_| table.clone()));
-        having.collect()
+    /// Removes every part with `number`, and returns the tables that had one, with its rows.
+    pub(crate) fn retire(&mut self, number: u64) -> Vec<(String, u64)> {
+        let having = self.parts.iter_mut();
+        having.filter_map(|(table, parts)| Some((table.clone(), parts.remove(&number)?.rows))).collect()
     }
 
     pub(crate) fn last_number(&self) -> u64 {

@@ -18,6 +18,7 @@
 //! rows of part N from the Parquet file where the ledger lists it, else from journal N, so that a crash
 //! at any moment of sealing neither loses nor doubles a row.
 
+mod account;
 mod check;
 mod codec;
 mod conform;

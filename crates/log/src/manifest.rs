@@ -1,5 +1,6 @@
 //! `manifest.json`: description of the log, its sessions, and its incidents.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -94,6 +95,9 @@ pub struct Manifest {
     /// Retention has removed the parts up to this number.
     #[serde(default)]
     pub retired_through_part: u64,
+    /// Rows of the parts that retention has removed, by table.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub retired_rows: BTreeMap<String, u64>,
     /// Number of the journal that was begun and is not yet sealed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_part: Option<u64>,
@@ -119,6 +123,7 @@ impl Default for Manifest {
             incidents: Vec::new(),
             merged_through_part: 0,
             retired_through_part: 0,
+            retired_rows: BTreeMap::new(),
             open_part: None,
             ledger: None,
             is_intact: true,
@@ -211,6 +216,12 @@ impl Manifest {
             }
             None => self.incidents.push(incident),
         }
+    }
+
+    /// Occurrences of incidents of `kind`.
+    pub(crate) fn counted(&self, kind: &str) -> u64 {
+        let counts = self.incidents.iter().filter(|incident| incident.kind == kind);
+        counts.fold(0, |sum, incident| sum.saturating_add(incident.count))
     }
 
     /// Adds `schema` to the tables, joining its columns with those known.

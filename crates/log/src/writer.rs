@@ -1,6 +1,8 @@
 //! The one writer of a log.
 
-use std::collections::{BTreeSet, VecDeque};
+mod retention;
+
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
@@ -73,6 +75,10 @@ pub struct LogWriter {
     backlog: VecDeque<Block>,
     backlog_bytes: usize,
     bytes_written: u64,
+    /// Blocks of rows that this session was given.
+    appended: u64,
+    /// Of these, the ones that incidents name as lost.
+    lost: u64,
 }
 
 impl LogWriter {
@@ -114,6 +120,8 @@ impl LogWriter {
             backlog: VecDeque::new(),
             backlog_bytes: 0,
             bytes_written: 0,
+            appended: 0,
+            lost: 0,
         };
         // Before the session begins, so that its parts come after those of the writer before.
         writer.recover()?;
@@ -123,16 +131,19 @@ impl LogWriter {
 
     /// Seals what earlier writers left, and finds the number of the next part.
     fn recover(&mut self) -> Result<(), LogError> {
-        for number in journal_numbers(&self.folder)? {
+        let journals = journal_numbers(&self.folder)?;
+        // Once this session has announced its own journal, nobody would notice any more.
+        let is_gone = |open: &u64| *open > self.manifest.merged_through_part && !journals.contains(open);
+        if let Some(open) = self.manifest.open_part.filter(is_gone) {
+            let detail =
+                format!("{} was removed before it was sealed: its rows are lost", journal_name(open));
+            self.manifest.count(Incident::now("journal_lost", &detail));
+        }
+        for number in journals {
             let name = journal_name(number);
             let contents = Contents::read(&self.folder, &name)?;
             self.seal_contents(number, &contents)?;
-            // What could not be read is kept for whoever can: only a cut-off tail holds nothing.
-            if contents.damage.iter().all(Damage::is_harmless) {
-                self.folder.remove(&name)?;
-            } else {
-                self.folder.rename(&name, &damaged_name(number))?;
-            }
+            self.put_away(number, &contents)?;
             // Never a number that was used: a reader takes a part for the journal of the same number.
             self.part = self.part.max(number + 1);
         }
@@ -145,7 +156,18 @@ impl LogWriter {
         self.part = self.part.max(self.ledger.last_number() + 1);
         // Also where retention removed all parts: a journal numbered below would have its incidents ignored.
         self.part = self.part.max(self.manifest.merged_through_part + 1);
+        self.part = self.part.max(self.manifest.open_part.take().unwrap_or(0) + 1);
         Ok(())
+    }
+
+    /// Removes a journal that is sealed. What could not be read is kept for whoever can: only a cut-off tail holds
+    /// nothing.
+    fn put_away(&self, number: u64, contents: &Contents) -> Result<(), LogError> {
+        let name = journal_name(number);
+        match contents.damage.iter().all(Damage::is_harmless) {
+            true => self.folder.remove(&name),
+            false => self.folder.rename(&name, &damaged_name(number)),
+        }
     }
 
     fn begin(&mut self, session: Session) -> Result<(), LogError> {
@@ -207,9 +229,50 @@ impl LogWriter {
             }
             tables.push((id as u64, rows));
         }
-        self.ensure_journal()?;
+        self.appended += 1;
+        if let Err(error) = self.ensure_journal() {
+            self.lose(&format!("no journal could be begun: {error}"), 1);
+            return Err(error);
+        }
         self.push(Block::rows(&tables))?;
         self.seal_when_due()
+    }
+
+    /// Counts an append that was not made as lost: there was no place for it any more.
+    pub fn give_up(&mut self, why: &str) {
+        self.appended += 1;
+        self.lose(why, 1);
+    }
+
+    /// Names `count` blocks of rows as lost; the manifest says so with its next write.
+    fn lose(&mut self, why: &str, count: u64) {
+        if count > 0 {
+            self.lost += count;
+            // Blocks of rows that did not come into the log: each is a sample of a recorder.
+            self.manifest.count(Incident { count, ..Incident::now("rows_lost", why) });
+        }
+    }
+
+    /// Appends of this session that are not in the log, and that incidents name.
+    pub fn lost(&self) -> u64 {
+        // With the folder, its manifest and every part are gone.
+        if self.folder.is_removed() { self.appended } else { self.lost }
+    }
+
+    /// Blocks wait in memory because the disk is full.
+    pub fn is_waiting(&self) -> bool {
+        !self.backlog.is_empty()
+    }
+
+    /// The lock is in the folder, which may have been moved: what is written stays together.
+    pub fn is_writable(&self) -> bool {
+        let is_locked = self.lock.as_ref().is_some_and(|lock| self.folder.is_locked_by(lock));
+        is_locked && !self.folder.is_removed()
+    }
+
+    /// Where the log is now, in words.
+    pub fn remains(&self) -> String {
+        self.folder.remains()
     }
 
     /// Counts an incident that happened now; it is in the log at once.
@@ -272,23 +335,26 @@ impl LogWriter {
     }
 
     fn seal_now(&mut self) -> Result<(), LogError> {
+        if self.journal.is_none() && !self.backlog.is_empty() {
+            self.ensure_journal()?;
+        }
         self.flush_backlog()?;
-        let Some(journal) = &self.journal else { return Ok(()) };
+        let Some(journal) = &mut self.journal else { return self.refuse_backlog() };
         if !self.backlog.is_empty() {
             // Blocks that wait belong to this journal: the next one would not have their tables before them.
-            return Err(io::Error::from(io::ErrorKind::StorageFull))
-                .at("write", &self.folder.at(&journal.name));
+            return self.refuse_backlog();
         }
         // Read back from the disk and not kept in memory: what is sealed is what a crash would have left.
         let contents = journal.contents().at("read", &self.folder.at(&journal.name))?;
-        let (name, lost) = (journal.name.clone(), journal.lost(&contents));
-        if lost > 0 {
-            self.manifest.count(rows_lost("another program shortened or changed the journal", lost));
-        }
+        let lost = journal.lost(&contents);
+        // Counted once, however often sealing is tried on a full disk.
+        let unnamed = lost.saturating_sub(journal.named_lost);
+        journal.named_lost += unnamed;
+        self.lose("another program shortened or changed the journal", unnamed);
         self.seal_contents(self.part, &contents)?;
         // Only what lies there under this name: it may have been removed or exchanged meanwhile.
         if self.journal.take().is_some_and(|journal| journal.is_in_place(&self.folder)) {
-            self.folder.remove(&name)?;
+            self.put_away(self.part, &contents)?;
         }
         self.part += 1;
         self.seal_not_before = None;
@@ -330,12 +396,17 @@ impl LogWriter {
 
     /// Puts the ledger and the manifest that names it in place, and removes the ledger before.
     fn write_ledger(&mut self, durable: bool) -> Result<(), LogError> {
-        let before = self.manifest.ledger.map(|reference| reference.number);
-        let number = before.unwrap_or(0) + 1;
+        let before = self.manifest.ledger;
+        let number = before.map_or(0, |reference| reference.number) + 1;
         self.manifest.ledger = Some(self.ledger.write(&self.folder, number, durable)?);
-        self.write_manifest(durable)?;
+        if let Err(error) = self.write_manifest(durable) {
+            // The ledger before stays in force, in memory as on the disk.
+            self.manifest.ledger = before;
+            self.folder.remove(&ledger_name(number))?;
+            return Err(error);
+        }
         match before {
-            Some(before) => self.folder.remove(&ledger_name(before)),
+            Some(before) => self.folder.remove(&ledger_name(before.number)),
             None => Ok(()),
         }
     }
@@ -354,80 +425,37 @@ impl LogWriter {
 
     /// Looks whether folder, lock and journal are still those that this writer opened; a few system calls.
     ///
-    /// A journal that another program shortened or removed is sealed as far as it can be read, which counts the
-    /// blocks of rows that are lost; the incident is returned, and the log goes on in a new part. A folder or a lock
-    /// that was moved, removed or replaced is an error, since rows would go where nobody looks for them.
+    /// A journal that another program shortened or removed is sealed as far as it can be read, and the log goes on
+    /// in a new part; the incident is returned once, and [`LogWriter::lost`] has grown by what could not be read. A
+    /// folder or a lock that was moved, removed or replaced is an error, since rows would go where nobody looks for
+    /// them.
     pub fn verify(&mut self) -> Result<Option<Incident>, LogError> {
         self.check_open()?;
         if let Some(lock) = &self.lock {
             self.folder.is_held(lock)?;
         }
-        let Some(journal) = &self.journal else { return Ok(None) };
+        let is_put_off = self.seal_not_before.is_some_and(|moment| Instant::now() < moment);
+        let Some(journal) = &mut self.journal else { return Ok(None) };
         let (is_whole, is_in_place) = (journal.is_whole(), journal.is_in_place(&self.folder));
-        if is_whole && is_in_place {
+        if is_whole && (is_in_place || journal.is_changed && is_put_off) {
             return Ok(None);
         }
         let did = if is_whole { "removed" } else { "shortened" };
         let detail = format!("another program {did} {}; the log goes on in a new part", journal.name);
         let incident = Incident::now("journal_changed", &detail);
-        self.manifest.count(incident.clone());
+        let is_new = !std::mem::replace(&mut journal.is_changed, true);
+        if is_new {
+            self.manifest.count(incident.clone());
+        }
         self.seal()?;
-        Ok(Some(incident))
-    }
-
-    /// Removes the oldest parts until the log holds at most `bytes_max` and nothing older than `age_max`.
-    pub fn retain(&mut self, bytes_max: Option<u64>, age_max: Option<Duration>) -> Result<(), LogError> {
-        self.check_open()?;
-        let sizes = self.part_sizes()?;
-        let mut total: u64 = sizes.iter().map(|part| part.bytes).sum();
-        let oldest_us =
-            age_max.map(|age| now_us().saturating_sub(i64::try_from(age.as_micros()).unwrap_or(i64::MAX)));
-        let mut retired = Vec::new();
-        for part in sizes {
-            let too_many = bytes_max.is_some_and(|max| total > max);
-            let too_old = oldest_us.is_some_and(|oldest| part.changed_us < oldest);
-            // Oldest first: where one may stay, all later ones may.
-            if !too_many && !too_old {
-                break;
+        if !is_whole {
+            // On a full disk it could not be sealed, and rows go on into it: its tables may be among what was cut.
+            if let Some(journal) = &mut self.journal {
+                journal.accept_length().at("read", &self.folder.at(&journal.name))?;
+                self.push_tables()?;
             }
-            total -= part.bytes;
-            retired.push(part.number);
         }
-        let Some(last) = retired.last() else { return Ok(()) };
-        self.manifest.retired_through_part = self.manifest.retired_through_part.max(*last);
-        let retired: Vec<(u64, Vec<String>)> =
-            retired.into_iter().map(|number| (number, self.ledger.retire(number))).collect();
-        // Out of the ledger first: a part that it lists and that is gone would be a part that was lost.
-        unless_full(self.write_ledger(true))?;
-        for (number, tables) in retired {
-            for table in tables {
-                if let Some(sub) = self.folder.sub(&table)? {
-                    sub.remove(&part_name(number))?;
-                }
-            }
-            self.folder.remove(&damaged_name(number))?;
-            self.incident("retired", "parts removed to keep the log within its limits")?;
-        }
-        Ok(())
-    }
-
-    /// Sizes of the sealed parts, the oldest first. All files of a number together: a part without its other
-    /// tables would show half of a period.
-    fn part_sizes(&self) -> Result<Vec<SealedPart>, LogError> {
-        let mut numbers: BTreeSet<u64> = self.ledger.iter().map(|(_, number, _)| number).collect();
-        numbers.extend(damaged_numbers(&self.folder)?);
-        let mut sealed = Vec::new();
-        for number in numbers {
-            let mut part = SealedPart { number, bytes: 0, changed_us: 0 };
-            let listed = self.ledger.iter().filter(|(_, of, _)| *of == number);
-            for (table, ..) in listed {
-                let sub = self.folder.sub(table)?;
-                part.add(sub.and_then(|sub| sub.size_and_change(&part_name(number))));
-            }
-            part.add(self.folder.size_and_change(&damaged_name(number)));
-            sealed.push(part);
-        }
-        Ok(sealed)
+        Ok(is_new.then_some(incident))
     }
 
     /// Bytes that this session wrote, journal and parts.
@@ -451,29 +479,66 @@ impl LogWriter {
         if self.lock.is_none() {
             return Ok(());
         }
+        if let Err(error) = self.take_lock_again() {
+            // Whoever holds the lock now has sealed the journal: what was not in it is all that is lost.
+            self.lost += self.backlog.drain(..).filter(Block::is_rows).count() as u64;
+            self.lock = None;
+            return Err(error);
+        }
         let sealed = self.seal_now();
-        if sealed.is_err() {
-            self.give_up_backlog();
+        if let Err(error) = &sealed {
+            self.give_up_unsealed(error);
         }
         // After the seal: a session that is marked as ended has all of its rows in parts, or in a journal that
         // the next writer seals.
         self.manifest.sessions[self.session].end_us = Some(end_us);
-        // Room for the manifest on a full disk.
-        self.folder.remove(RESERVE)?;
-        let written = self.write_manifest(true);
+        let written = self.write_last_manifest();
         if let Some(lock) = self.lock.take() {
             folder::unlock(&lock)?;
         }
         sealed.and(written)
     }
 
-    /// Counts the blocks that wait in memory as lost: there is no later moment to write them.
-    fn give_up_backlog(&mut self) {
-        let lost = self.backlog.drain(..).filter(Block::is_rows).count() as u64;
-        self.backlog_bytes = 0;
-        if lost > 0 {
-            self.manifest.count(rows_lost("the disk was full until the session ended", lost));
+    /// Takes the lock again where its file was removed or replaced, unless another writer has been there since.
+    fn take_lock_again(&mut self) -> Result<(), LogError> {
+        if self.folder.is_removed() || self.is_writable() {
+            return Ok(());
         }
+        let lock = self.folder.lock()?;
+        // Another writer leaves a session in the manifest; without a manifest there was none.
+        let sessions = Manifest::read(&self.folder).map_or(0, |manifest| manifest.sessions.len());
+        if sessions > self.manifest.sessions.len() {
+            return Err(self.folder.lost("lock"));
+        }
+        self.lock = Some(lock);
+        Ok(())
+    }
+
+    /// Counts as lost what is neither in a part nor in a journal: there is no later moment to write it.
+    fn give_up_unsealed(&mut self, error: &LogError) {
+        let mut lost = self.backlog.drain(..).filter(Block::is_rows).count() as u64;
+        self.backlog_bytes = 0;
+        if let Some(journal) = self.journal.as_ref().filter(|journal| !journal.is_in_place(&self.folder)) {
+            // Its name was removed, so that its bytes go with this process.
+            lost += journal.row_blocks - journal.named_lost;
+        }
+        self.lose(
+            &format!("what waited in memory when the session ended could not be written: {error}"),
+            lost,
+        );
+    }
+
+    /// Writes the manifest that ends the session, on a full disk in the room that was kept for it.
+    fn write_last_manifest(&self) -> Result<(), LogError> {
+        if self.write_manifest(true).is_ok() {
+            return self.folder.remove(RESERVE);
+        }
+        if self.folder.put_through(RESERVE, manifest::FILE_NAME, &self.manifest.text()).is_ok() {
+            return Ok(());
+        }
+        // A file system that writes nothing in place has room only once the file is gone.
+        self.folder.remove(RESERVE)?;
+        self.write_manifest(true)
     }
 
     /// Refuses what would write into a log that may be another's by now.
@@ -489,17 +554,41 @@ impl LogWriter {
         if self.journal.is_some() {
             return Ok(());
         }
-        self.journal = Some(Journal::create(&self.folder, journal_name(self.part))?);
+        match Journal::create(&self.folder, journal_name(self.part)) {
+            Ok(journal) => self.journal = Some(journal),
+            // Blocks wait in memory for the journal too.
+            Err(error) if is_full(&error) => {
+                self.manifest.count(disk_full());
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        }
         self.journal_started = Instant::now();
         // Once it is announced, a journal that is gone is a finding and not an empty part.
         self.manifest.open_part = Some(self.part);
         unless_full(self.write_manifest(false))?;
         self.keep_reserve();
-        // Each journal describes its own tables, so that it can be read without the manifest.
-        for at in self.newest_schemas() {
-            self.push(Block::table(at as u64, &self.tables[at]))?;
+        self.push_tables()
+    }
+
+    /// Each journal describes its own tables, so that it can be read without the manifest. They come before the
+    /// rows that wait.
+    fn push_tables(&mut self) -> Result<(), LogError> {
+        for at in self.newest_schemas().into_iter().rev() {
+            let block = Block::table(at as u64, &self.tables[at]);
+            self.backlog_bytes += block.len();
+            self.backlog.push_front(block);
         }
-        Ok(())
+        self.flush_backlog()
+    }
+
+    /// An error while blocks wait.
+    fn refuse_backlog(&self) -> Result<(), LogError> {
+        match self.backlog.is_empty() {
+            true => Ok(()),
+            false => Err(io::Error::from(io::ErrorKind::StorageFull))
+                .at("write", &self.folder.at(&journal_name(self.part))),
+        }
     }
 
     /// Indices of the declared tables, without those that a later declaration replaced.
@@ -512,11 +601,13 @@ impl LogWriter {
     /// Keeps some room for the manifest that says what a full disk has cost. Best effort: the disk may be full
     /// already.
     fn keep_reserve(&self) {
-        if self.folder.has(RESERVE) {
+        let size = |name| self.folder.size_and_change(name).map_or(0, |(bytes, _)| bytes as usize);
+        let (reserved, needed) = (size(RESERVE), size(manifest::FILE_NAME));
+        // The manifest grows with sessions and incidents.
+        if reserved > needed + needed / 2 {
             return;
         }
-        let bytes =
-            self.folder.size_and_change(manifest::FILE_NAME).map_or(0, |(bytes, _)| 2 * bytes as usize);
+        let bytes = 2 * needed;
         // Not zeros: a file system that compresses would keep no room for them.
         let mut word = 0x9e37_79b9_7f4a_7c15_u64;
         let filling: Vec<u8> = (0..bytes)
@@ -537,7 +628,7 @@ impl LogWriter {
 
     fn push(&mut self, block: Block) -> Result<(), LogError> {
         if block.is_rows() && self.is_backlog_full(block.len()) {
-            self.manifest.count(rows_lost("the disk stayed full for too long", 1));
+            self.lose("the disk stayed full for too long", 1);
             // The new block is dropped and not the oldest: what stays is in order, and begins a gap at its
             // end. A table is never dropped: what follows could not be read.
             return self.flush_backlog();
@@ -559,30 +650,13 @@ impl LogWriter {
                 }
                 // No error: a recorder must survive a full disk, which is often what is to be studied.
                 Err(error) if is_full_io(&error) => {
-                    self.manifest
-                        .count(Incident::now("disk_full", "blocks waited in memory for room on the disk"));
+                    self.manifest.count(disk_full());
                     return Ok(());
                 }
                 Err(error) => return Err(error).at("append to", &self.folder.at(&journal.name)),
             }
         }
         Ok(())
-    }
-}
-
-struct SealedPart {
-    number: u64,
-    bytes: u64,
-    /// Last change of any of its files, microseconds since 1970 UTC.
-    changed_us: i64,
-}
-
-impl SealedPart {
-    fn add(&mut self, file: Option<(u64, i64)>) {
-        if let Some((bytes, changed_us)) = file {
-            self.bytes += bytes;
-            self.changed_us = self.changed_us.max(changed_us);
-        }
     }
 }
 
@@ -645,9 +719,8 @@ fn clear(folder: &Folder) -> Result<(), LogError> {
     folder.remove(RESERVE)
 }
 
-/// Blocks of rows that did not come into the log: each is a sample of a recorder.
-fn rows_lost(why: &str, count: u64) -> Incident {
-    Incident { count, ..Incident::now("rows_lost", why) }
+fn disk_full() -> Incident {
+    Incident::now("disk_full", "blocks waited in memory for room on the disk")
 }
 
 fn is_full_io(error: &io::Error) -> bool {

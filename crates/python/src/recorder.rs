@@ -58,15 +58,17 @@ fn examine_machine(py: Python<'_>) -> PyResult<(String, Plain<Examination>)> {
 
 /// Records until SIGINT, SIGTERM or the duration; SIGHUP starts a new part. Returns the summary.
 ///
-/// `on_progress` is called after every sample; an exception from it ends the recording.
+/// `on_progress` is called after every sample, `on_notice` with a sentence when the log is in trouble; an exception
+/// from either ends the recording.
 #[pyfunction]
-#[pyo3(signature = (path, mode, options, on_progress = None))]
+#[pyo3(signature = (path, mode, options, on_progress = None, on_notice = None))]
 fn record(
     py: Python<'_>,
     path: PathBuf,
     mode: Plain<OpenMode>,
     options: Plain<GivenOptions>,
     on_progress: Option<Py<PyAny>>,
+    on_notice: Option<Py<PyAny>>,
 ) -> PyResult<Plain<RecordSummary>> {
     let options = checked(options.0)?;
     let control = Control::new().map_err(record_error)?;
@@ -78,6 +80,15 @@ fn record(
             if let Err(error) = Python::attach(|py| show.call1(py, (Plain(progress),)).map(drop)) {
                 *raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
                 control_of_show.stop();
+            }
+        });
+    }
+    if let Some(say) = on_notice {
+        let (raised, control_of_say) = (Arc::clone(&raised), control.clone());
+        control.on_notice(move |notice: &str| {
+            if let Err(error) = Python::attach(|py| say.call1(py, (notice,)).map(drop)) {
+                *raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                control_of_say.stop();
             }
         });
     }

@@ -21,6 +21,9 @@ pub enum RecorderError {
     /// An option out of its range.
     #[error("--{option} {given}: {problem}")]
     Option { option: &'static str, given: String, problem: String },
+    /// The recording began and did not end as it should.
+    #[error("{source}; {account}")]
+    Interrupted { source: Box<RecorderError>, account: String },
     /// A system call failed.
     #[error("cannot {action}: {source}")]
     System { action: &'static str, source: io::Error },
@@ -32,6 +35,8 @@ impl RecorderError {
         match self {
             RecorderError::Option { .. } => true,
             RecorderError::Log(error) => is_input(error),
+            // Whatever was given, it was good enough to begin with.
+            RecorderError::Interrupted { .. } => false,
             RecorderError::Read(_) | RecorderError::Processes { .. } | RecorderError::System { .. } => false,
         }
     }

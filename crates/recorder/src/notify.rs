@@ -37,6 +37,11 @@ impl Notifier {
         }
     }
 
+    /// Reports a line of status now.
+    pub fn status(&self, text: &str) {
+        self.send(&format!("STATUS={text}"));
+    }
+
     fn send(&self, message: &str) {
         if let Some((socket, address)) = &self.socket {
             // The manager may have ended or be busy: recording continues.

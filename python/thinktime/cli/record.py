@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -21,7 +22,15 @@ Output = Annotated[Path, typer.Option("-o", "--output", metavar="LOG", help="Fol
 Interval = Annotated[
     str, typer.Option("-i", "--interval", metavar="TIME", help="Mean time between samples, at least 0.1s.")
 ]
-Duration = Annotated[str, typer.Option("-d", "--duration", metavar="TIME", help="Stop after TIME.")]
+Duration = Annotated[
+    str,
+    typer.Option(
+        "-d",
+        "--duration",
+        metavar="TIME",
+        help="Stop after TIME; shorter than the interval, it is one sample.",
+    ),
+]
 By = Annotated[
     Literal["uid", "session", "cgroup", "none"],
     typer.Option("--by", help="How to identify users: by uid, login session or cgroup."),
@@ -98,13 +107,15 @@ def command(
     )
     is_terminal = sys.stderr.isatty()
     mode: Mode = "resume" if resume else "replace" if force else "create"
-    summary = record(output, options, mode, _show if is_terminal else None)
+    summary = record(output, options, mode, _show if is_terminal else None, _say)
     if is_terminal:
         messages.note("")
     if form == "json":
         messages.as_json({"log": str(output)} | summary)
     else:
         messages.lines(_lines(summary, output))
+    if summary["samples_lost"]:
+        raise typer.Exit(1)
 
 
 def _show(progress: _Progress) -> None:
@@ -116,9 +127,22 @@ def _show(progress: _Progress) -> None:
     )
 
 
+def _say(notice: str) -> None:
+    # A closed terminal is no reason to stop recording.
+    with contextlib.suppress(OSError):
+        if sys.stderr.isatty():
+            # A line of progress stands there without its end.
+            messages.status("")
+        messages.note(f"thinktime record: {notice}")
+
+
 def _lines(summary: _RecordSummary, output: Path) -> list[str]:
     facts = summary["facts"]
-    lines = [f"{summary['samples']} samples, {facts['recorded_s']:.1f} s recorded"]
+    lines = [
+        f"{summary['samples_taken']} samples taken: {summary['samples']} in the log, "
+        f"{summary['samples_lost']} lost",
+        f"{facts['recorded_s']:.1f} s recorded",
+    ]
     cost = facts["cost"]["cpu_per_sample"]
     if cost is not None:
         lines.append(

@@ -29,7 +29,8 @@ class RecordOptions:
     interval_s: float = 5.0
     """Mean time between samples [s]; at least 0.1."""
     duration_s: float | None = None
-    """Time after which the recording ends [s]; None to end it by `Recording.stop` or a signal."""
+    """Time after which the recording ends [s]; None to end it by `Recording.stop` or a signal. One shorter
+    than the interval gives one sample."""
     jitter: float = 0.1
     """Share of the interval, 0 to 0.45, by which each sample is moved either way at random, so that samples
     are in step neither with the kernel's tick nor with the load."""
@@ -76,6 +77,7 @@ def record(
     options: RecordOptions,
     mode: Mode = "create",
     on_progress: Callable[[_Progress], None] | None = None,
+    on_notice: Callable[[str], None] | None = None,
 ) -> _RecordSummary:
     """Summary of a recording of this machine into `log`.
 
@@ -92,24 +94,28 @@ def record(
     on_progress : callable, optional
         Called at the start and after every sample with ``samples``, ``elapsed_s``, ``busy``,
         ``active_users`` and ``written_bytes``. An exception that it raises ends the recording.
+    on_notice : callable, optional
+        Called at once with a sentence when the disk is full or another program changed the log.
 
     Returns
     -------
     dict
-        ``samples``, ``missed_deadlines``, ``dropped_intervals`` and ``facts``, the content of the manifest
-        under ``recorder``: cost of a sample, missing sources, exact and sampled CPU time.
+        ``samples_taken`` is the sum of ``samples`` (in the log), ``samples_lost`` and ``dropped_intervals``;
+        ``missed_deadlines``; ``facts``, the content of the manifest under ``recorder``: cost of a sample,
+        missing sources, exact and sampled CPU time.
 
     Raises
     ------
     InputError
         An option cannot be used, or the log cannot be written, for example because another recorder has it.
     WorkError
-        Recording failed on the way. The log holds the samples recorded before.
+        Recording failed on the way. The message says how many samples the log holds, where it is now, and
+        how many samples are lost.
     """
     from thinktime import _native
 
     try:
-        summary = _native.record(str(log), mode, options._given(), on_progress)
+        summary = _native.record(str(log), mode, options._given(), on_progress, on_notice)
     except ValueError as error:
         raise InputError(str(error)) from error
     except _native.NativeRecordError as error:

@@ -112,6 +112,41 @@ fn a_disk_that_is_full_to_the_end_loses_no_row_silently() {
     assert!(log.manifest().incidents.iter().all(|incident| incident.kind != "killed"));
 }
 
+/// Others write to the disk too: what sealing freed is gone before the next journal is begun.
+#[test]
+fn rows_wait_for_a_journal_that_cannot_be_begun() {
+    let Ok(dir) = std::env::var(CHILD) else {
+        return in_a_mount("full_disk::rows_wait_for_a_journal_that_cannot_be_begun", "size=512k");
+    };
+    let dir = Path::new(&dir);
+    let log_dir = dir.join("log");
+    let mut writer = open(&log_dir);
+    let tables = [writer.declare(schema()).unwrap(), writer.declare(twin()).unwrap()];
+    let append = |writer: &mut LogWriter, number| {
+        writer.append(tables.iter().map(|table| (*table, vec![row(number)])).collect()).unwrap();
+    };
+    for has_room_again in [true, false] {
+        let first = writer.lost() + assert_whole(&Log::open(&log_dir).unwrap(), 0);
+        (first..first + 10).for_each(|number| append(&mut writer, number));
+        writer.seal().unwrap();
+        assert!(fs::write(dir.join("filler"), vec![0u8; 1 << 20]).is_err(), "the file system was not full");
+        (first + 10..first + 20).for_each(|number| append(&mut writer, number));
+        assert!(writer.is_waiting());
+        assert_eq!(assert_whole(&Log::open(&log_dir).unwrap(), first), first + 10);
+        if has_room_again {
+            fs::remove_file(dir.join("filler")).unwrap();
+            append(&mut writer, first + 20);
+            assert!(!writer.is_waiting());
+            assert_eq!(assert_whole(&Log::open(&log_dir).unwrap(), first), first + 21);
+        }
+    }
+    assert!(writer.finish().is_err());
+    let log = Log::open(&log_dir).unwrap();
+    let lost = log.manifest().incidents.iter().find(|incident| incident.kind == "rows_lost").unwrap().count;
+    assert_eq!((lost, assert_whole(&log, 0) + lost), (10, 41));
+    assert_eq!(log.check().unwrap(), []);
+}
+
 #[test]
 fn a_folder_that_cannot_be_written_is_said_to_be_so() {
     let Ok(dir) = std::env::var(CHILD) else {

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use thinktime_log::{Defect, Log, LogError, LogWriter, OpenMode, Severity};
+use thinktime_log::{Defect, Log, LogError, LogWriter, OpenMode, Severity, Value, vocabulary};
 
 use crate::numbers::{assert_whole, numbers, open, row, schema, session, twin};
 
@@ -37,6 +37,102 @@ fn write(writer: &mut LogWriter, rows: std::ops::Range<u64>, seals: bool) {
             writer.seal().unwrap();
         }
     }
+}
+
+/// A log in which a recorder says that it took `taken` samples, of which `given_up` were lost.
+fn recorded(taken: u64, given_up: u64, ends: bool) -> (tempfile::TempDir, PathBuf) {
+    let holder = tempfile::tempdir().unwrap();
+    let dir = holder.path().join("log");
+    let mut writer = open(&dir);
+    let schema = vocabulary::samples();
+    let table = writer.declare(schema.clone()).unwrap();
+    for number in 0..taken - given_up {
+        let mut row = vec![Value::Null; schema.columns.len()];
+        row[schema.position("start").unwrap()] = Value::Time(1_000_000 * number as i64);
+        row[schema.position("length_s").unwrap()] = Value::F64(1.0);
+        writer.append(vec![(table, vec![row])]).unwrap();
+        if number % 3 == 2 {
+            writer.seal().unwrap();
+        }
+    }
+    for _ in 0..given_up {
+        writer.give_up("a test lost it");
+    }
+    writer.set("recorder", serde_json::json!({ "samples_taken": taken })).unwrap();
+    assert_eq!(writer.lost(), given_up);
+    if ends {
+        writer.finish().unwrap();
+    }
+    (holder, dir)
+}
+
+#[test]
+fn a_sample_that_is_neither_in_the_log_nor_named_is_found() {
+    for (given_up, ends) in [(0, true), (2, true), (0, false), (2, false)] {
+        let (_holder, dir) = recorded(10, given_up, ends);
+        assert_eq!(errors(&dir), [], "{given_up} {ends}");
+    }
+    for (from, to) in [("\"rows_lost\"", "\"other\""), ("\"samples_taken\": 10", "\"samples_taken\": 11")] {
+        let (_holder, dir) = recorded(10, 2, true);
+        let text = fs::read_to_string(manifest(&dir)).unwrap();
+        assert!(text.contains(from), "{text}");
+        fs::write(manifest(&dir), text.replace(from, to)).unwrap();
+        let found = errors(&dir);
+        assert!(found.iter().any(|defect| defect.item == "samples_taken"), "{from}: {found:?}");
+    }
+}
+
+#[test]
+fn a_lock_that_was_removed_is_taken_again_unless_another_writer_came() {
+    let (_holder, dir) = log_of(1);
+    let mut writer = open(&dir);
+    write(&mut writer, 10..15, false);
+    fs::remove_file(dir.join("lock")).unwrap();
+    assert!(message(writer.verify()).contains("lock"));
+    assert!(!writer.is_writable());
+    writer.finish().unwrap();
+    assert_eq!(assert_whole(&Log::open(&dir).unwrap(), 15), 15);
+    let mut writer = open(&dir);
+    write(&mut writer, 15..20, false);
+    fs::remove_file(dir.join("lock")).unwrap();
+    let mut second = open(&dir);
+    write(&mut second, 20..23, false);
+    let before = fs::read(manifest(&dir)).unwrap();
+    assert!(message(writer.finish()).contains("is being written"));
+    assert_eq!(fs::read(manifest(&dir)).unwrap(), before);
+    second.finish().unwrap();
+    assert_eq!(assert_whole(&Log::open(&dir).unwrap(), 23), 23);
+    assert_eq!(errors(&dir), []);
+}
+
+#[test]
+fn a_writer_whose_folder_was_removed_says_that_everything_is_lost() {
+    let (_holder, dir) = log_of(1);
+    let mut writer = open(&dir);
+    write(&mut writer, 10..15, false);
+    fs::remove_dir_all(&dir).unwrap();
+    assert!(message(writer.verify()).contains("was removed with it"));
+    assert!(writer.finish().is_err());
+    assert_eq!(writer.lost(), 5);
+}
+
+#[test]
+fn a_moved_folder_is_named_where_it_is() {
+    let (holder, dir) = log_of(1);
+    let mut writer = open(&dir);
+    let moved = holder.path().join("moved");
+    fs::rename(&dir, &moved).unwrap();
+    assert!(message(writer.verify()).contains(moved.to_str().unwrap()));
+    assert!(writer.is_writable());
+}
+
+#[test]
+fn a_journal_that_was_removed_between_two_sessions_is_counted() {
+    let (_holder, dir, journal) = open_journal();
+    fs::remove_file(&journal).unwrap();
+    open(&dir).finish().unwrap();
+    let log = Log::open(&dir).unwrap();
+    assert!(log.manifest().incidents.iter().any(|incident| incident.kind == "journal_lost"));
 }
 
 /// A log whose writer was killed: ten rows in a journal, a block each.

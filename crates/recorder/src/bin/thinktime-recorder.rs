@@ -70,7 +70,7 @@ struct Record {
     /// Mean time between samples, at least 0.1s.
     #[arg(short, long, default_value = "5s", value_parser = duration)]
     interval: Duration,
-    /// Stop after this time.
+    /// Stop after this time; one shorter than the interval gives one sample.
     #[arg(short, long, value_parser = duration)]
     duration: Option<Duration>,
     /// How to identify users: by user ID, login session or control group; none counts processes only.
@@ -139,10 +139,10 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let done = match arguments.command {
         Command::Record(record) => run(&record),
-        Command::Doctor { format } => examine(format),
+        Command::Doctor { format } => examine(format).map(|()| ExitCode::SUCCESS),
     };
     match done {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(status) => status,
         Err(error) => {
             eprintln!("thinktime-recorder: {error}");
             // As the Python commands: 2 for wrong input, 1 for work that failed.
@@ -151,7 +151,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: &Record) -> Result<(), RecorderError> {
+fn run(arguments: &Record) -> Result<ExitCode, RecorderError> {
     let options = arguments.options()?;
     let control = Control::new()?;
     let _guard = SignalGuard::install(&control)?;
@@ -163,12 +163,23 @@ fn run(arguments: &Record) -> Result<(), RecorderError> {
             show(progress);
         }
     });
-    let summary = record_to(&arguments.output, arguments.mode(), &options, &control)?;
+    control.on_notice(move |notice| say(notice, shows));
+    let recorded = record_to(&arguments.output, arguments.mode(), &options, &control);
     if shows {
         eprintln!();
     }
-    println!("{} samples in {}", summary.samples, arguments.output.display());
-    Ok(())
+    let summary = recorded.inspect_err(|error| Notifier::from_environment().status(&error.to_string()))?;
+    println!("{}; {}", summary.account(), arguments.output.display());
+    Ok(if summary.samples_lost == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Says at once, in the terminal or the journal of the service manager, that the log is in trouble.
+fn say(notice: &str, shows: bool) {
+    // The line of progress stands there without its end.
+    let start = if shows { "\r\x1b[K" } else { "" };
+    // A closed terminal must not stop the recording.
+    let _ = writeln!(std::io::stderr(), "{start}thinktime-recorder: {notice}");
+    Notifier::from_environment().status(notice);
 }
 
 fn show(progress: &Progress) {

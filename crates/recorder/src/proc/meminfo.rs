@@ -35,6 +35,27 @@ pub struct Meminfo {
     pub swap_free: Option<u64>,
 }
 
+impl Meminfo {
+    /// Lines that the file lacks.
+    pub fn absent(&self) -> impl Iterator<Item = &'static str> {
+        let gauges = [
+            ("MemTotal", self.total),
+            ("MemFree", self.free),
+            ("MemAvailable", self.available),
+            ("Buffers", self.buffers),
+            ("Cached", self.cached),
+            ("AnonPages", self.anonymous),
+            ("Dirty", self.dirty),
+            ("Slab", self.slab),
+            ("PageTables", self.page_tables),
+            ("Committed_AS", self.committed),
+            ("SwapTotal", self.swap_total),
+            ("SwapFree", self.swap_free),
+        ];
+        gauges.into_iter().filter(|(_, gauge)| gauge.is_none()).map(|(name, _)| name)
+    }
+}
+
 /// Gauges from the text of `/proc/meminfo`.
 pub fn parse(text: &[u8], path: impl Display) -> Result<Meminfo, ParseError> {
     let mut memory = Meminfo::default();

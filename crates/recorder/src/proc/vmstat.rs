@@ -29,6 +29,25 @@ pub struct Vmstat {
     pub scanned: Option<u64>,
 }
 
+impl Vmstat {
+    /// Lines that the file lacks.
+    pub fn absent(&self) -> impl Iterator<Item = &'static str> {
+        let counters = [
+            ("pgpgin", self.paged_in_kib),
+            ("pgpgout", self.paged_out_kib),
+            ("pswpin", self.swap_in),
+            ("pswpout", self.swap_out),
+            ("pgfault", self.faults),
+            ("pgmajfault", self.faults_major),
+            ("pgalloc_*", self.allocated),
+            ("pgfree", self.freed),
+            ("pgsteal_*", self.stolen),
+            ("pgscan_*", self.scanned),
+        ];
+        counters.into_iter().filter(|(_, counter)| counter.is_none()).map(|(name, _)| name)
+    }
+}
+
 /// Adds to a sum that stays absent if the kernel prints no term of it.
 fn add(sum: &mut Option<u64>, part: u64) {
     *sum = Some(sum.unwrap_or(0).wrapping_add(part));

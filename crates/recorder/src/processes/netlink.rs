@@ -54,6 +54,8 @@ pub struct TaskstatsSocket {
     family: u16,
     requests: Vec<u8>,
     answers: Vec<u8>,
+    /// Sequence number of the next request.
+    sequence: u32,
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
@@ -155,7 +157,7 @@ impl TaskstatsSocket {
         let family =
             family.ok_or_else(|| io::Error::new(io::ErrorKind::Unsupported, "no taskstats family"))?;
         let answers = vec![0; BATCH * ANSWER_BYTES];
-        let mut opened = TaskstatsSocket { socket, family, requests: Vec::new(), answers };
+        let mut opened = TaskstatsSocket { socket, family, requests: Vec::new(), answers, sequence: 0 };
         // The recorder's own record: it has certainly run, so that 0 means that nothing is accounted.
         let own = rustix::process::getpid().as_raw_nonzero().get();
         let mut records = Vec::new();
@@ -172,9 +174,11 @@ impl TaskstatsSocket {
     pub fn request(&mut self, pids: &[i32], records: &mut Vec<Option<Record>>) -> io::Result<()> {
         records.clear();
         records.resize(pids.len(), None);
-        for (number, batch) in pids.chunks(BATCH).enumerate() {
-            // Sequence numbers are places in `records`: answers need not come in the order of the requests.
-            let first = number * BATCH;
+        for (batch, records) in pids.chunks(BATCH).zip(records.chunks_mut(BATCH)) {
+            // Answers need not come in the order of the requests: the sequence says which request is answered. It
+            // goes on over all batches and scans, so that an answer which comes late belongs to no later request.
+            let first = self.sequence;
+            self.sequence = first.wrapping_add(batch.len() as u32);
             self.requests.clear();
             self.requests.reserve(BATCH * REQUEST_BYTES);
             for (at, pid) in batch.iter().enumerate() {
@@ -182,27 +186,27 @@ impl TaskstatsSocket {
                 put_message(
                     &mut self.requests,
                     self.family,
-                    (first + at) as u32,
+                    first.wrapping_add(at as u32),
                     TASKSTATS_CMD_GET,
                     attribute,
                 );
             }
             send(&self.socket, &self.requests, SendFlags::empty())?;
-            self.receive(batch.len(), first, records)?;
+            self.receive(first, records)?;
         }
         Ok(())
     }
 
-    fn receive(&mut self, expected: usize, first: usize, records: &mut [Option<Record>]) -> io::Result<()> {
-        let mut missing = expected;
+    /// Fills `records` with the answers to the requests from sequence `first` on.
+    fn receive(&mut self, first: u32, records: &mut [Option<Record>]) -> io::Result<()> {
+        let mut missing = records.len();
         while missing > 0 {
             let lengths = self.receive_many(missing)?;
             for (answer, length) in self.answers.chunks(ANSWER_BYTES).zip(lengths) {
                 let (sequence, record) = parse_answer(&answer[..length.min(ANSWER_BYTES)])?;
-                let sequence = sequence as usize;
                 // An answer to a batch that timed out before is not counted.
-                if sequence >= first && sequence < first + expected {
-                    records[sequence] = record;
+                if let Some(place) = records.get_mut(sequence.wrapping_sub(first) as usize) {
+                    *place = record;
                     missing -= 1;
                 }
             }
@@ -315,6 +319,23 @@ mod tests {
                 ) || error.raw_os_error().is_some(),
                 "{error}"
             ),
+        }
+    }
+
+    #[test]
+    fn an_answer_that_comes_late_is_not_taken_for_another_process() {
+        let Ok(mut socket) = TaskstatsSocket::open() else { return };
+        let own = rustix::process::getpid().as_raw_nonzero().get();
+        // A request whose answer nobody waited for, as after a time-out; just before the sequence numbers wrap.
+        for sequence in [socket.sequence, u32::MAX] {
+            let mut request = Vec::new();
+            let attribute = (TASKSTATS_CMD_ATTR_PID, &own.to_ne_bytes()[..]);
+            put_message(&mut request, socket.family, sequence, TASKSTATS_CMD_GET, attribute);
+            send(&socket.socket, &request, SendFlags::empty()).unwrap();
+            socket.sequence = sequence.wrapping_add(1);
+            let mut records = Vec::new();
+            socket.request(&[4_000_000, own], &mut records).unwrap();
+            assert!(matches!(records[..], [None, Some(_)]), "{records:?}");
         }
     }
 

@@ -26,6 +26,7 @@ pub struct Progress {
 }
 
 type Listener = Box<dyn FnMut(&Progress) + Send>;
+type NoticeListener = Box<dyn FnMut(&str) + Send>;
 
 /// Flags shared by the clones of a handle. `wake` is readable while a flag may have changed.
 struct Shared {
@@ -34,6 +35,7 @@ struct Shared {
     begun: AtomicBool,
     wake: OwnedFd,
     listener: Mutex<Option<Listener>>,
+    notice_listener: Mutex<Option<NoticeListener>>,
 }
 
 /// Handle of a recording; clones control the same one.
@@ -52,6 +54,7 @@ impl Control {
             begun: AtomicBool::new(false),
             wake,
             listener: Mutex::new(None),
+            notice_listener: Mutex::new(None),
         })))
     }
 
@@ -59,6 +62,21 @@ impl Control {
     pub fn on_progress(&self, listener: impl FnMut(&Progress) + Send + 'static) {
         if let Ok(mut place) = self.0.listener.lock() {
             *place = Some(Box::new(listener));
+        }
+    }
+
+    /// Calls `listener` with a sentence for the user as soon as the log is in trouble, in the recording's thread.
+    pub fn on_notice(&self, listener: impl FnMut(&str) + Send + 'static) {
+        if let Ok(mut place) = self.0.notice_listener.lock() {
+            *place = Some(Box::new(listener));
+        }
+    }
+
+    pub(crate) fn notice(&self, text: &str) {
+        if let Ok(mut listener) = self.0.notice_listener.lock() {
+            if let Some(listener) = listener.as_mut() {
+                listener(text);
+            }
         }
     }
 

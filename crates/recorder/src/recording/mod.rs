@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::{Value as Json, json};
-use thinktime_log::{LogWriter, Row, SharedWriter, TableId};
+use thinktime_log::{Incident, LogError, LogWriter, Row, SharedWriter, TableId};
 
 use crate::error::RecorderError;
 use crate::kernel::clock::{Clock, Elapsed, Moment, Schedule, SystemClock};
@@ -36,14 +36,53 @@ const HOUSEKEEPING: Duration = Duration::from_secs(60);
 /// Summary of a recording.
 #[derive(Clone, Debug, Serialize)]
 pub struct RecordSummary {
-    /// Intervals written.
+    /// Samples taken: every interval that ended. The sum of the samples in the log, of those lost, and of the
+    /// intervals dropped.
+    pub samples_taken: u64,
+    /// Samples in the log.
     pub samples: u64,
+    /// Samples that are not in the log, as the incidents `rows_lost` say.
+    pub samples_lost: u64,
     /// Samples not taken because the one before took too long.
     pub missed_deadlines: u64,
     /// Intervals that could not be used: suspension, reboot, or a clock that stood still.
     pub dropped_intervals: u64,
     /// Facts as in the manifest under `recorder`.
     pub facts: Json,
+}
+
+impl RecordSummary {
+    fn of(facts: Json, tally: &Tally) -> RecordSummary {
+        let mut summary = RecordSummary {
+            samples_taken: tally.taken(),
+            samples: 0,
+            samples_lost: 0,
+            missed_deadlines: tally.missed_deadlines,
+            dropped_intervals: tally.dropped,
+            facts,
+        };
+        summary.lose(0);
+        summary
+    }
+
+    /// Says that `lost` of the samples are not in the log.
+    fn lose(&mut self, lost: u64) {
+        let kept = self.samples_taken - self.dropped_intervals;
+        self.samples_lost = lost.min(kept);
+        self.samples = kept - self.samples_lost;
+    }
+
+    /// The samples taken, and what became of them.
+    pub fn account(&self) -> String {
+        let dropped = match self.dropped_intervals {
+            0 => String::new(),
+            dropped => format!(", {dropped} dropped (suspended, rebooted, or a clock stood still)"),
+        };
+        format!(
+            "{} samples taken: {} in the log, {} lost{dropped}",
+            self.samples_taken, self.samples, self.samples_lost
+        )
+    }
 }
 
 /// Records this machine into `writer` until `control` stops it or the duration is over.
@@ -55,8 +94,26 @@ pub fn record(
     control: &Control,
 ) -> Result<RecordSummary, RecorderError> {
     options.check()?;
+    let (mut summary, outcome) = record_all(writer, options, control)?;
+    outcome?;
+    // Of every source that shares the writer: whose appends were lost, nobody knows.
+    summary.lose(locked(writer).lost());
+    Ok(summary)
+}
+
+/// The summary of a recording that began, and the error that ended it if there was one.
+fn record_all(
+    writer: &SharedWriter,
+    options: &RecordOptions,
+    control: &Control,
+) -> Result<(RecordSummary, Result<(), RecorderError>), RecorderError> {
     let mut recorder = Recorder::open(writer, options, SystemClock)?;
-    recorder.run(writer, control)
+    let outcome = recorder.run(writer, control);
+    // Also after an error: the samples that were taken stand in the manifest wherever it can be written.
+    let facts = recorder.facts();
+    let written = locked(writer).set("recorder", facts.clone());
+    let outcome = outcome.and(written.map_err(RecorderError::from));
+    Ok((RecordSummary::of(facts, &recorder.tally), outcome))
 }
 
 /// The writer, for this thread alone.
@@ -101,6 +158,12 @@ pub(crate) struct Recorder<C> {
     written: u64,
     /// Monotonic time of the last housekeeping [ns].
     housekeeping_ns: i64,
+    /// Samples wait in memory for room on the disk.
+    waits: bool,
+    /// Samples lost, as the user was last told.
+    lost: u64,
+    /// Sentences for the user that were not passed on yet.
+    notices: Vec<String>,
 }
 
 impl<C: Clock> Recorder<C> {
@@ -142,11 +205,14 @@ impl<C: Clock> Recorder<C> {
             cpu_ns,
             written: 0,
             housekeeping_ns: 0,
+            waits: false,
+            lost: 0,
+            notices: Vec::new(),
         })
     }
 
     /// Takes samples until the duration is over or `control` stops it.
-    fn run(&mut self, writer: &SharedWriter, control: &Control) -> Result<RecordSummary, RecorderError> {
+    fn run(&mut self, writer: &SharedWriter, control: &Control) -> Result<(), RecorderError> {
         self.sample(writer, 0.0)?;
         // The first sample has no interval. It precedes the start reported to the caller, so that a load
         // started then is recorded completely.
@@ -173,25 +239,24 @@ impl<C: Clock> Recorder<C> {
             self.wait(writer, control, deadline_ns)?;
             let now_ns = self.clock.now().monotonic_ns;
             is_over = control.is_stopped() || now_ns >= end_ns;
-            // The remainder at the end is written if it is half an interval: shorter ones are mostly rounding.
-            if !is_over || self.since_last_ns(now_ns) >= self.half_interval_ns() {
+            // The remainder at the end is written if it is half an interval: shorter ones are mostly rounding. A
+            // duration that is shorter than that is one sample: somebody asked for it.
+            let is_only = now_ns >= end_ns && self.tally.taken() == 0;
+            if !is_over || is_only || self.since_last_ns(now_ns) >= self.half_interval_ns() {
                 let late_s =
                     if control.is_stopped() { 0.0 } else { (now_ns - deadline_ns).max(0) as f64 * 1e-9 };
-                self.sample(writer, late_s)?;
+                let sampled = self.sample(writer, late_s);
+                for notice in self.notices.drain(..) {
+                    control.notice(&notice);
+                }
+                sampled?;
                 control.report(&self.progress(start_ns));
             }
             if now_ns - self.housekeeping_ns >= HOUSEKEEPING.as_nanos() as i64 {
                 self.housekeep(writer, now_ns)?;
             }
         }
-        let facts = self.facts();
-        locked(writer).set("recorder", facts.clone())?;
-        Ok(RecordSummary {
-            samples: self.tally.cost.count(),
-            missed_deadlines: self.tally.missed_deadlines,
-            dropped_intervals: self.tally.dropped,
-            facts,
-        })
+        Ok(())
     }
 
     /// Sleeps until the deadline or until stopped; starts new parts meanwhile.
@@ -252,7 +317,14 @@ impl<C: Clock> Recorder<C> {
             .map_err(|source| RecorderError::Processes { path: "/proc".into(), source })?;
         let mut open = locked(writer);
         // Before rows are appended that nobody would find: somebody may have moved the folder or cut the journal.
-        open.verify()?;
+        let verified = open.verify();
+        if verified.is_err() && !open.is_writable() {
+            if self.before.take().is_some() {
+                self.tally.given_up += 1;
+                open.give_up("the log was removed, or taken by another writer, while it was being written");
+            }
+            return Ok(verified.map(drop)?);
+        }
         // The lock is taken after all reading: another source must not wait for a scan.
         for failure in failures {
             let detail = format!("{}: {}", failure.name, failure.reason);
@@ -278,7 +350,9 @@ impl<C: Clock> Recorder<C> {
         }
         // Also after an interval that was dropped: the next one begins here.
         self.before = Some(Previous { moment, snapshot });
-        Ok(())
+        self.notices.extend(trouble(&open, &verified, &mut self.waits, &mut self.lost));
+        // The sample is in the folder wherever that is now; the next one would be where nobody looks for it.
+        Ok(verified.map(drop)?)
     }
 
     /// Rows of all tables for one interval.
@@ -369,6 +443,33 @@ fn cannot_watch(options: &RecordOptions, source: io::Error) -> RecorderError {
     RecorderError::Processes { path, source }
 }
 
+/// Sentences for the user on what has happened to the log since the last sample.
+fn trouble(
+    writer: &LogWriter,
+    verified: &Result<Option<Incident>, LogError>,
+    waits: &mut bool,
+    lost: &mut u64,
+) -> Vec<String> {
+    let mut notices = Vec::new();
+    if let Ok(Some(incident)) = verified {
+        notices.push(incident.detail.clone());
+    }
+    let waited = std::mem::replace(waits, writer.is_waiting());
+    if *waits && !waited {
+        notices.push(format!(
+            "no room to write {}: samples wait in memory, up to 8 MB of them; make room on that file system",
+            writer.dir().display()
+        ));
+    } else if waited && !*waits {
+        notices.push("there is room again: the samples that waited are in the log".into());
+    }
+    let lost_before = std::mem::replace(lost, writer.lost());
+    if *lost > lost_before {
+        notices.push(format!("{} samples are lost by now; incidents in the manifest say why", *lost));
+    }
+    notices
+}
+
 /// True if the interval may be used. One in which the machine was suspended or restarted may not: its
 /// counters would be spread over time in which nothing ran.
 fn is_whole(
@@ -437,13 +538,22 @@ pub fn record_to(
     options.check()?;
     let writer = LogWriter::open(path, mode, options.session())?;
     let writer = SharedWriter::new(std::sync::Mutex::new(writer));
-    let outcome = record(&writer, options, control);
+    let recorded = record_all(&writer, options, control);
     // Rows recorded before a failure are flushed too; the error reported is the failure.
-    let finished = locked(&writer).finish();
-    let summary = outcome?;
-    finished?;
-    Ok(summary)
+    let mut open = locked(&writer);
+    let finished = open.finish().map_err(RecorderError::from);
+    let (mut summary, outcome) = recorded?;
+    summary.lose(open.lost());
+    match outcome.and(finished) {
+        Ok(()) => Ok(summary),
+        // Not even a first interval: what was given cannot be recorded into.
+        Err(error) if summary.samples_taken == 0 => Err(error),
+        Err(error) => Err(RecorderError::Interrupted { source: Box::new(error), account: summary.account() }),
+    }
 }
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod soak;

@@ -18,6 +18,8 @@ pub struct Tally {
     pub missed_deadlines: u64,
     /// Intervals that could not be used.
     pub dropped: u64,
+    /// Intervals that ended when the log was no longer there to take them.
+    pub given_up: u64,
     /// Bytes written to the log.
     pub written_bytes: u64,
     /// Active users in the last interval.
@@ -84,6 +86,12 @@ impl Tally {
         self.attributed.to_users_s += to_users_s;
     }
 
+    /// Samples taken: every interval that ended. The reading at the start of a session begins the first interval
+    /// and is none.
+    pub fn taken(&self) -> u64 {
+        self.cost.count() + self.dropped + self.given_up
+    }
+
     /// Wraps and resets since the last call, each counter once.
     pub fn take_setbacks(&mut self, differences: &mut Differences) -> BTreeSet<(&'static str, String)> {
         differences.setbacks.drain(..).map(|setback| (setback.kind, setback.counter)).collect()
@@ -97,6 +105,7 @@ impl Tally {
                 "share_of_machine": share(self.cost.sum_s(), self.cpu_capacity_s),
                 "written_bytes": self.written_bytes,
             },
+            "samples_taken": self.taken(),
             "late": self.late.to_json(),
             "missed_deadlines": self.missed_deadlines,
             "dropped_intervals": self.dropped,

@@ -15,14 +15,14 @@ use crate::kernel::clock::{Clock, Moment};
 use crate::processes::By;
 use crate::recording::options::RecordOptions;
 
-const SECOND: i64 = 1_000_000_000;
+pub(super) const SECOND: i64 = 1_000_000_000;
 
 /// A clock that stands until the test moves it.
 #[derive(Clone)]
-struct TestClock(Arc<Mutex<Moment>>);
+pub(super) struct TestClock(pub(super) Arc<Mutex<Moment>>);
 
 impl TestClock {
-    fn advance(&self, wall_s: f64, monotonic_s: f64, boot_s: f64) {
+    pub(super) fn advance(&self, wall_s: f64, monotonic_s: f64, boot_s: f64) {
         let mut now = self.0.lock().unwrap();
         let ns = |seconds: f64| (seconds * SECOND as f64) as i64;
         now.wall_ns += ns(wall_s);
@@ -49,11 +49,11 @@ struct Machine {
     writer: SharedWriter,
 }
 
-fn captured(name: &str) -> PathBuf {
+pub(super) fn captured(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/proc").join(name)
 }
 
-fn copy_tree(from: &Path, to: &Path) {
+pub(super) fn copy_tree(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let path = entry.unwrap().path();
@@ -130,7 +130,7 @@ impl Machine {
     }
 }
 
-fn rows_of(batch: &RecordBatch) -> Vec<Row> {
+pub(super) fn rows_of(batch: &RecordBatch) -> Vec<Row> {
     let cell = |column: &ArrayRef, at: usize| -> Value {
         if column.is_null(at) {
             return Value::Null;
@@ -156,7 +156,7 @@ struct Recorded {
     manifest: Manifest,
 }
 
-fn value(row: &Row, schema: &thinktime_log::TableSchema, column: &str) -> Value {
+pub(super) fn value(row: &Row, schema: &thinktime_log::TableSchema, column: &str) -> Value {
     row[schema.position(column).unwrap()].clone()
 }
 
@@ -173,7 +173,7 @@ impl Recorded {
     }
 }
 
-fn close(value: Value, expected: f64) {
+pub(super) fn close(value: Value, expected: f64) {
     let Value::F64(found) = value else { panic!("{value:?} is no double") };
     assert!((found - expected).abs() < 1e-9, "{found} is not {expected}");
 }
@@ -221,6 +221,22 @@ fn what_a_kernel_lacks_is_null_and_named() {
     assert!(missing["/proc/pressure/cpu"].as_str().unwrap().contains("CONFIG_PSI"));
     assert_eq!(facts["exact_time"], "processes");
     assert_eq!(facts["processes"]["method"], "/proc, stat");
+}
+
+#[test]
+fn a_file_without_the_lines_that_are_read_names_each_of_them() {
+    let mut machine = Machine::new("linux-6.18", By::None);
+    machine.write("proc/vmstat", "damaged beyond use\n");
+    machine.replace("proc/meminfo", "MemFree:", "MemFreed:");
+    machine.sample();
+    machine.next();
+    let missing = machine.recorder.facts()["missing"].as_object().unwrap().clone();
+    let recorded = machine.finish();
+    assert_eq!(recorded.sample(0, "page_faults_minor"), Value::Null);
+    assert_eq!(recorded.sample(0, "memory_free_bytes"), Value::Null);
+    assert_eq!(missing.keys().filter(|name| name.starts_with("/proc/vmstat ")).count(), 10, "{missing:?}");
+    assert!(missing.contains_key("/proc/vmstat pgfault") && missing.contains_key("/proc/meminfo MemFree"));
+    assert!(!missing.contains_key("/proc/meminfo MemTotal"));
 }
 
 #[test]

@@ -112,6 +112,8 @@ impl SystemReader {
         let interfaces = read(&self.interfaces, buffer, failures, net_dev::parse);
         let memory = read(&self.memory, buffer, failures, meminfo::parse);
         let load = read(&self.load, buffer, failures, loadavg::parse);
+        name_absent(&mut self.missing, "/proc/vmstat", vmstat.iter().flat_map(Vmstat::absent));
+        name_absent(&mut self.missing, "/proc/meminfo", memory.iter().flat_map(Meminfo::absent));
         let pressure_cpu = read(&self.pressure_cpu, buffer, failures, pressure::parse);
         let pressure_memory = read(&self.pressure_memory, buffer, failures, pressure::parse);
         let pressure_io = read(&self.pressure_io, buffer, failures, pressure::parse);
@@ -130,6 +132,13 @@ impl SystemReader {
             exact_ns,
             sessions,
         })
+    }
+}
+
+/// Names the lines that a file lacks: without them its columns are null although the file can be read.
+fn name_absent(missing: &mut Missing, file: &str, lines: impl Iterator<Item = &'static str>) {
+    for line in lines {
+        missing.entry(format!("{file} {line}")).or_insert_with(|| "the file has no such line".into());
     }
 }
 
