@@ -13,7 +13,7 @@ impl LogWriter {
     pub fn retain(&mut self, bytes_max: Option<u64>, age_max: Option<Duration>) -> Result<(), LogError> {
         self.check_open()?;
         let sizes = self.part_sizes()?;
-        let mut total: u64 = sizes.values().sum();
+        let mut total = sizes.values().fold(0_u64, |sum, bytes| sum.saturating_add(*bytes));
         let oldest_us =
             age_max.map(|age| now_us().saturating_sub(i64::try_from(age.as_micros()).unwrap_or(i64::MAX)));
         let mut retired = Vec::new();
@@ -28,7 +28,7 @@ impl LogWriter {
             if !too_many && !too_old {
                 break;
             }
-            total -= bytes;
+            total = total.saturating_sub(bytes);
             retired.push(number);
         }
         let Some(last) = retired.last() else { return Ok(()) };
@@ -36,7 +36,8 @@ impl LogWriter {
         let retired: Vec<(u64, Vec<(String, u64)>)> =
             retired.into_iter().map(|number| (number, self.ledger.retire(number))).collect();
         for (table, rows) in retired.iter().flat_map(|(_, tables)| tables) {
-            *self.manifest.retired_rows.entry(table.clone()).or_default() += rows;
+            let sum = self.manifest.retired_rows.entry(table.clone()).or_default();
+            *sum = sum.saturating_add(*rows);
         }
         // Out of the ledger first: a part that it lists and that is gone would be a part that was lost.
         unless_full(self.write_ledger(true))?;
@@ -58,7 +59,8 @@ impl LogWriter {
         let mut sizes = BTreeMap::new();
         // By the ledger: a log of weeks has thousands of files, and limits are looked at every minute.
         for (_, number, part) in self.ledger.iter() {
-            *sizes.entry(number).or_default() += part.stamp.bytes;
+            let size: &mut u64 = sizes.entry(number).or_default();
+            *size = size.saturating_add(part.stamp.bytes);
         }
         for number in damaged_numbers(&self.folder)? {
             let size = self.folder.size_and_change(&damaged_name(number));
