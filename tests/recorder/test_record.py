@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import signal
 import socket
 import struct
@@ -228,7 +229,8 @@ def test_a_journal_that_is_cut_is_reported_at_once_and_the_log_goes_on(program, 
     _, status, output, errors = end(recorder)
     assert status == 1
     assert "another program shortened journal-000001.ttj" in errors
-    taken, kept, lost = (int(word) for word in output.replace(":", "").split() if word.isdigit())
+    account = re.search(r"(\d+) samples taken: (\d+) in the log, (\d+) lost", output)
+    taken, kept, lost = (int(figure) for figure in account.groups())
     assert taken == kept + lost
     assert lost >= 3
     assert kept == rows(log)
