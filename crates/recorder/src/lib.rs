@@ -22,6 +22,7 @@
 
 pub mod doctor;
 mod error;
+mod escape;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 pub mod kernel;
@@ -32,6 +33,7 @@ mod recording;
 pub mod sample;
 
 pub use error::RecorderError;
+pub use escape::escaped;
 pub use processes::{By, Method};
 pub use recording::control::{Control, Progress, SignalGuard};
 pub use recording::options::{GivenOptions, INTERVAL_MIN, RecordOptions, days};

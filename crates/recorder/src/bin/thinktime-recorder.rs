@@ -9,8 +9,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 use thinktime_log::OpenMode;
 use thinktime_quantities::{parse_duration, parse_size};
 use thinktime_recorder::{
-    By, Control, Method, Progress, RecordOptions, RecorderError, SignalGuard, days, notify::Notifier,
-    record_to,
+    By, Control, Method, Progress, RecordOptions, RecorderError, SignalGuard, days, escaped,
+    notify::Notifier, record_to,
 };
 
 /// Records this machine into a thinktime log.
@@ -136,7 +136,10 @@ impl Record {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return usage(&error),
+    };
     let done = match arguments.command {
         Command::Record(record) => run(&record),
         Command::Doctor { format } => examine(format).map(|()| ExitCode::SUCCESS),
@@ -144,11 +147,24 @@ fn main() -> ExitCode {
     match done {
         Ok(status) => status,
         Err(error) => {
-            eprintln!("thinktime-recorder: {error}");
+            eprintln!("thinktime-recorder: {}", escaped(&error.to_string()));
             // As the Python commands: 2 for wrong input, 1 for work that failed.
             ExitCode::from(if error.is_input() { 2 } else { 1 })
         }
     }
+}
+
+/// Prints help, version or what is wrong with the arguments, which the message repeats: line by line escaped.
+fn usage(error: &clap::Error) -> ExitCode {
+    let text = error.render().to_string();
+    for line in text.trim_end().split('\n') {
+        if error.use_stderr() {
+            eprintln!("{}", escaped(line));
+        } else {
+            println!("{}", escaped(line));
+        }
+    }
+    ExitCode::from(if error.use_stderr() { 2 } else { 0 })
 }
 
 fn run(arguments: &Record) -> Result<ExitCode, RecorderError> {
@@ -169,17 +185,18 @@ fn run(arguments: &Record) -> Result<ExitCode, RecorderError> {
         eprintln!();
     }
     let summary = recorded.inspect_err(|error| Notifier::from_environment().status(&error.to_string()))?;
-    println!("{}; {}", summary.account(), arguments.output.display());
+    println!("{}; {}", summary.account(), escaped(&arguments.output.to_string_lossy()));
     Ok(if summary.samples_lost == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Says at once, in the terminal or the journal of the service manager, that the log is in trouble.
 fn say(notice: &str, shows: bool) {
+    let notice = escaped(notice);
     // The line of progress stands there without its end.
     let start = if shows { "\r\x1b[K" } else { "" };
     // A closed terminal must not stop the recording.
     let _ = writeln!(std::io::stderr(), "{start}thinktime-recorder: {notice}");
-    Notifier::from_environment().status(notice);
+    Notifier::from_environment().status(&notice);
 }
 
 fn show(progress: &Progress) {
@@ -200,7 +217,7 @@ fn show(progress: &Progress) {
 fn examine(format: Format) -> Result<(), RecorderError> {
     let examination = thinktime_recorder::doctor::examine()?;
     let text = match format {
-        Format::Text => examination.to_string(),
+        Format::Text => examination.to_string().lines().map(escaped).collect::<Vec<_>>().join("\n"),
         Format::Json => serde_json::to_string_pretty(&examination).unwrap_or_default(),
     };
     println!("{}", text.trim_end());
