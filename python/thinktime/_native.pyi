@@ -69,6 +69,7 @@ class _PartGroup(TypedDict):
 
 class _Defect(TypedDict):
     severity: Literal["note", "error"]
+    law: str
     file: str
     place: str
     item: str

@@ -5,9 +5,6 @@ use std::fs::File;
 use std::io::Seek;
 use std::path::{Path, PathBuf};
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, TimestampMicrosecondType};
-use arrow_array::{Array, RecordBatch};
 use arrow_schema::Schema;
 use serde::Serialize;
 
@@ -15,6 +12,7 @@ use crate::error::{IoContext, LogError};
 use crate::folder::Folder;
 use crate::history::Superseded;
 use crate::journal::Wrong;
+use crate::laws::{Laws, Rows};
 use crate::ledger::Stamp;
 use crate::machine::{Violation, violations};
 use crate::manifest::Manifest;
@@ -37,6 +35,8 @@ pub enum Severity {
 pub struct Defect {
     /// How bad it is.
     pub severity: Severity,
+    /// Name of the law that the rows break; empty where the file itself is at fault.
+    pub law: &'static str,
     /// The file of the log.
     pub file: PathBuf,
     /// Where in the file: a byte, a row, or empty for all of it.
@@ -59,6 +59,7 @@ impl Defect {
     ) -> Defect {
         Defect {
             severity: Severity::Error,
+            law: "",
             file: file.into(),
             place: place.into(),
             item: item.into(),
@@ -86,28 +87,38 @@ impl Log {
         let damaged: BTreeSet<PathBuf> = defects.iter().map(|defect| defect.file.clone()).collect();
         self.check_machines(&mut defects);
         self.check_account(&mut defects)?;
-        let mut starts = BTreeSet::new();
-        // samples first: the rows of other tables belong to its intervals.
-        let mut tables: Vec<&TableSchema> = self.manifest.tables.iter().collect();
-        tables.sort_by_key(|schema| schema.name != "samples");
-        for schema in tables {
-            for part in self.part_files(&schema.name) {
-                // Its rows are not those that were written; whatever is wrong with them is no second defect.
-                if damaged.contains(&part.path) {
-                    continue;
-                }
-                let outcome = part
-                    .open(&folder)
-                    .and_then(|file| check_part(part, file, schema, &mut starts, &mut defects));
-                if let Err(error) = outcome {
-                    defects.push(Defect::error(&part.path, "", "rows", error, MOVE_AWAY));
-                }
+        let mut laws =
+            Laws::new(self, &folder, defects.iter().all(|defect| defect.severity == Severity::Note));
+        for (schema, part) in self.parts_in_order() {
+            // Its rows are not those that were written; whatever is wrong with them is no second defect.
+            if damaged.contains(&part.path) {
+                continue;
             }
-            if let Some(batch) = self.open_rows(&schema.name)? {
-                check_rows(&self.dir.join("journal"), schema, 0, &batch, &mut starts, &mut defects);
+            let outcome =
+                part.open(&folder).and_then(|file| check_part(part, file, schema, &mut laws, &mut defects));
+            if let Err(error) = outcome {
+                defects.push(Defect::error(&part.path, "", "rows", error, MOVE_AWAY));
             }
         }
+        let file = self.dir.join("journal");
+        for schema in tables_in_order(&self.manifest) {
+            if let Some(batch) = self.open_rows(&schema.name)? {
+                laws.rows(Rows { file: &file, schema, first: 0, batch: &batch });
+            }
+        }
+        defects.extend(laws.finish());
         Ok(defects)
+    }
+
+    /// Parts in order of their numbers; those of samples first among their like, since the rows of other tables
+    /// belong to its intervals.
+    fn parts_in_order(&self) -> Vec<(&TableSchema, &PartFile)> {
+        let tables = tables_in_order(&self.manifest).into_iter();
+        let mut parts: Vec<(&TableSchema, &PartFile)> = tables
+            .flat_map(|schema| self.part_files(&schema.name).iter().map(move |part| (schema, part)))
+            .collect();
+        parts.sort_by_key(|(_, part)| part.number);
+        parts
     }
 
     /// Lists where the log is not the one that was written: parts that are missing, added or changed, a manifest
@@ -231,22 +242,29 @@ impl Log {
     }
 }
 
+/// Tables of the log, samples first.
+fn tables_in_order(manifest: &Manifest) -> Vec<&TableSchema> {
+    let mut tables: Vec<&TableSchema> = manifest.tables.iter().collect();
+    tables.sort_by_key(|schema| schema.name != "samples");
+    tables
+}
+
 /// Checks columns and rows of a part.
 pub(crate) fn check_part(
     part: &PartFile,
     mut file: File,
     schema: &TableSchema,
-    starts: &mut BTreeSet<i64>,
+    laws: &mut Laws<'_>,
     defects: &mut Vec<Defect>,
 ) -> Result<(), LogError> {
     let fields = part.reader(file.try_clone().at("open", &part.path)?)?.schema().clone();
     check_schema(&part.path, &fields, schema, defects);
     // The descriptors share their place in the file.
     file.rewind().at("read", &part.path)?;
-    let mut row = 0;
+    let mut first = 0;
     part.for_each_batch(file, |batch| {
-        check_rows(&part.path, schema, row, &batch, starts, defects);
-        row += batch.num_rows();
+        laws.rows(Rows { file: &part.path, schema, first, batch: &batch });
+        first += batch.num_rows();
         Ok(())
     })
 }
@@ -274,61 +292,4 @@ fn check_schema(path: &Path, fields: &Schema, schema: &TableSchema, defects: &mu
             }
         }
     }
-}
-
-/// Checks the laws that hold for rows: intervals have a length, and per-user and per-device rows
-/// belong to an interval.
-pub(crate) fn check_rows(
-    file: &Path,
-    schema: &TableSchema,
-    first_row: usize,
-    batch: &RecordBatch,
-    starts: &mut BTreeSet<i64>,
-    defects: &mut Vec<Defect>,
-) {
-    match schema.name.as_str() {
-        "samples" => {
-            check_lengths(file, first_row, batch, defects);
-            starts.extend(instants(batch));
-        }
-        "users" | "cpus" | "disks" | "interfaces" => {
-            // The first of a batch only: a lost part of samples would give thousands of the same defect.
-            if let Some(at) = instants(batch).position(|start| !starts.contains(&start)) {
-                defects.push(Defect::error(
-                    file,
-                    format!("row {}", first_row + at),
-                    "start",
-                    "no interval of samples starts then",
-                    "the rows from here on may belong to a damaged part of samples",
-                ));
-            }
-        }
-        _ => {}
-    }
-}
-
-fn check_lengths(file: &Path, first_row: usize, batch: &RecordBatch, defects: &mut Vec<Defect>) {
-    let Some(lengths) =
-        batch.column_by_name("length_s").and_then(|column| column.as_primitive_opt::<Float64Type>())
-    else {
-        return;
-    };
-    for at in 0..lengths.len() {
-        if lengths.is_null(at) || lengths.value(at) <= 0.0 {
-            defects.push(Defect::error(
-                file,
-                format!("row {}", first_row + at),
-                "length_s",
-                "an interval must have a positive length",
-                "leave the row out of what you compute",
-            ));
-        }
-    }
-}
-
-fn instants(batch: &RecordBatch) -> impl Iterator<Item = i64> + '_ {
-    let column = batch
-        .column_by_name("start")
-        .and_then(|column| column.as_primitive_opt::<TimestampMicrosecondType>());
-    column.into_iter().flat_map(|column| column.values().iter().copied())
 }

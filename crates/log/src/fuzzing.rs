@@ -4,7 +4,6 @@
 //! committed inputs. Each function returns: a panic, more memory than the input accounts for, or no end is a
 //! finding.
 
-use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{Seek, Write};
 use std::path::Path;
@@ -12,8 +11,9 @@ use std::sync::LazyLock;
 
 use rustix::fs::{MemfdFlags, memfd_create};
 
-use crate::check::{check_part, check_rows};
+use crate::check::check_part;
 use crate::journal::{Block, Contents, FILE_MAGIC};
+use crate::laws::{Laws, Rows};
 use crate::ledger::Ledger;
 use crate::machine::violations;
 use crate::manifest::Manifest;
@@ -104,7 +104,8 @@ fn read_journal(bytes: Vec<u8>) -> Contents {
     for incident in &contents.incidents {
         manifest.count(incident.clone());
     }
-    let mut starts = BTreeSet::new();
+    let no_manifest = Manifest::default();
+    let mut laws = Laws::of_rows(&no_manifest);
     for table in contents.tables() {
         manifest.declare(table).expect("one table of each name is held");
         let rows = contents.rows(&table.name);
@@ -112,8 +113,9 @@ fn read_journal(bytes: Vec<u8>) -> Contents {
         assert!(rows.len() as u64 <= length);
         let batch = widen(&batch_of(table, &rows).expect("rows fit their table"), table).expect("it is wide");
         assert_eq!(batch.num_rows(), rows.len());
-        check_rows(Path::new("journal"), table, 0, &batch, &mut starts, &mut Vec::new());
+        laws.rows(Rows { file: Path::new("journal"), schema: table, first: 0, batch: &batch });
     }
+    laws.finish();
     contents
 }
 
@@ -158,9 +160,10 @@ pub fn part(data: &[u8]) {
     let path = Path::new("part-000001.parquet").to_path_buf();
     let part = PartFile { table: schema.name.clone(), number: 1, path };
     let file = in_memory(data);
-    let (mut starts, mut defects) = (BTreeSet::new(), Vec::new());
+    let manifest = Manifest::default();
+    let (mut laws, mut defects) = (Laws::of_rows(&manifest), Vec::new());
     let clone = file.try_clone().expect("descriptors are there");
-    if check_part(&part, clone, schema, &mut starts, &mut defects).is_err() {
+    if check_part(&part, clone, schema, &mut laws, &mut defects).is_err() {
         return;
     }
     let mut file = file;

@@ -28,6 +28,7 @@ mod folder;
 pub mod fuzzing;
 mod history;
 mod journal;
+mod laws;
 mod ledger;
 mod machine;
 mod manifest;

@@ -139,11 +139,21 @@ impl PartFile {
     pub(crate) fn for_each_batch(
         &self,
         file: File,
+        take: impl FnMut(RecordBatch) -> Result<(), LogError>,
+    ) -> Result<(), LogError> {
+        self.for_each_batch_of(file, |reader| reader, take)
+    }
+
+    /// The same with a reader that `choose` makes read less.
+    pub(crate) fn for_each_batch_of(
+        &self,
+        file: File,
+        choose: impl FnOnce(ParquetRecordBatchReaderBuilder<File>) -> ParquetRecordBatchReaderBuilder<File>,
         mut take: impl FnMut(RecordBatch) -> Result<(), LogError>,
     ) -> Result<(), LogError> {
         let reader = self.reader(file)?;
         let mut batches = caught(&self.path, "Parquet row groups", || {
-            reader.build().map_err(|error| LogError::damaged(&self.path, "Parquet row groups", error))
+            choose(reader).build().map_err(|error| LogError::damaged(&self.path, "Parquet row groups", error))
         })?;
         // One at a time: a hostile part of a megabyte holds more rows than memory does.
         while let Some(batch) = caught(&self.path, "Parquet rows", || {

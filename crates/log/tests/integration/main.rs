@@ -4,5 +4,6 @@ mod changes;
 mod full_disk;
 mod hostile;
 mod kill;
+mod laws;
 mod numbers;
 mod refusals;

@@ -1,0 +1,391 @@
+//! Laws of a log: what holds for the rows of every sound log, whatever its source.
+//!
+//! A law has a name and a sentence; `docs/reference/log-format.md` lists them with their tolerances, and
+//! `Log::check` names the law that a row breaks. What is impossible is an error, what is improbable a note.
+//! A law never fires on a sound log: the kernel does not close its counters at one instant, clocks are read one
+//! after the other, and hypervisors account stolen time late, so that tolerances are generous.
+//!
+//! Rows are read once, part by part in order of their numbers. State is carried over batches and parts: sums, the
+//! row before, and the intervals of the last part of `samples`, with which rows of users and devices are joined.
+
+mod interactions;
+mod intervals;
+mod manifest;
+mod values;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, TimestampMicrosecondType, UInt64Type};
+use arrow_array::{Array, Float64Array, PrimitiveArray, RecordBatch};
+use parquet::arrow::ProjectionMask;
+
+use crate::check::{Defect, Severity};
+use crate::folder::Folder;
+use crate::laws::intervals::Intervals;
+use crate::laws::manifest::Machine;
+use crate::laws::values::Rule;
+use crate::manifest::Manifest;
+use crate::reader::Log;
+use crate::schema::TableSchema;
+
+/// A statement that is true of every sound log.
+#[derive(Debug)]
+pub(crate) struct Law {
+    /// Name, as in the documentation.
+    pub name: &'static str,
+    severity: Severity,
+    remedy: &'static str,
+}
+
+const fn error(name: &'static str, remedy: &'static str) -> Law {
+    Law { name, severity: Severity::Error, remedy }
+}
+
+const fn note(name: &'static str, remedy: &'static str) -> Law {
+    Law { name, severity: Severity::Note, remedy }
+}
+
+const LEAVE_OUT: &str = "leave the row out of what you compute; if thinktime wrote it, report it";
+const SOURCE: &str = "correct the source that wrote the log, or leave the rows out of what you compute";
+
+/// Doubles are finite, and small enough for sums of squares.
+pub(crate) const FINITE: Law = error("finite", LEAVE_OUT);
+/// Amounts are zero or more.
+pub(crate) const NOT_NEGATIVE: Law = error("not_negative", LEAVE_OUT);
+/// Amounts fit into their interval, and readings into a machine.
+pub(crate) const POSSIBLE_AMOUNT: Law = error("possible_amount", LEAVE_OUT);
+/// The part of a memory that is free is at most the whole.
+pub(crate) const FREE_WITHIN_TOTAL: Law = error("free_within_total", LEAVE_OUT);
+/// Times lie in the years 1 to 9999.
+pub(crate) const POSSIBLE_TIME: Law = error("possible_time", LEAVE_OUT);
+/// An interval has a length.
+pub(crate) const POSITIVE_LENGTH: Law = error("positive_length", "leave the row out of what you compute");
+/// An interval begins after the one before, and not before that one's end.
+pub(crate) const IN_ORDER: Law = error("in_order", SOURCE);
+/// A recording has no gap that no incident explains.
+pub(crate) const NO_GAP: Law = error("no_gap", "rows are missing: restore the log from a copy");
+/// CPU time by state is at most length times CPUs.
+pub(crate) const CPU_TIME_FITS: Law = error("cpu_time_fits", LEAVE_OUT);
+/// CPU time by state, over the whole log, is most of length times CPUs.
+pub(crate) const CPU_TIME_ADDS_UP: Law =
+    note("cpu_time_adds_up", "shares of the machine's capacity are too small if machine.cpus is wrong");
+/// CPU time of the CPUs adds up to that of the machine.
+pub(crate) const CPUS_ADD_UP: Law = error("cpus_add_up", LEAVE_OUT);
+/// CPU time of all users is at most the machine's.
+pub(crate) const USERS_WITHIN_MACHINE: Law = error("users_within_machine", SOURCE);
+/// Active users have rows in `users`.
+pub(crate) const ACTIVE_USERS_ARE_USERS: Law = error("active_users_are_users", LEAVE_OUT);
+/// Rows of users and devices belong to an interval of `samples`.
+pub(crate) const WITHIN_AN_INTERVAL: Law =
+    error("within_an_interval", "the rows may belong to a damaged part of samples");
+/// Due, sent, first service, first output and completion follow each other.
+pub(crate) const INTERACTIONS_GO_FORWARD: Law = error("interactions_go_forward", LEAVE_OUT);
+/// CPU time of an interaction is at most its response time on every CPU.
+pub(crate) const SERVICE_WITHIN_RESPONSE: Law = error("service_within_response", LEAVE_OUT);
+/// Events stand in order of time.
+pub(crate) const EVENTS_IN_ORDER: Law = note("events_in_order", "sort the rows by time before you use them");
+/// A session has no more CPUs with rows than its machine has.
+pub(crate) const CPUS_ARE_KNOWN: Law =
+    note("cpus_are_known", "if no CPU was plugged in, correct machine.cpus in the source");
+/// Sessions and incidents have possible counts and times.
+pub(crate) const POSSIBLE_MANIFEST: Law =
+    error("possible_manifest", "restore manifest.json from a copy, or correct the source that wrote the log");
+/// The facts of the recorder agree with its rows.
+pub(crate) const FACTS_AGREE: Law =
+    error("facts_agree", "rows are missing or were added: restore the log from a copy");
+
+/// Rows that break a law and are listed one by one, for each law and file.
+const LISTED_MAX: u64 = 5;
+
+/// The defects found so far.
+#[derive(Default)]
+pub(crate) struct Report {
+    defects: Vec<Defect>,
+    counts: BTreeMap<(PathBuf, &'static str), (u64, &'static Law)>,
+}
+
+impl Report {
+    /// Row `row` of `file` breaks `law`.
+    fn row(
+        &mut self,
+        law: &'static Law,
+        file: &Path,
+        row: usize,
+        column: &str,
+        message: impl FnOnce() -> String,
+    ) {
+        let (count, _) = self.counts.entry((file.into(), law.name)).or_insert((0, law));
+        *count += 1;
+        if *count <= LISTED_MAX {
+            self.push(law, file, format!("row {row}"), column, message());
+        }
+    }
+
+    /// The file breaks `law` as a whole.
+    fn push(&mut self, law: &'static Law, file: &Path, place: String, item: &str, message: String) {
+        self.defects.push(Defect {
+            severity: law.severity,
+            law: law.name,
+            file: file.into(),
+            place,
+            item: item.into(),
+            message,
+            remedy: law.remedy.into(),
+        });
+    }
+
+    /// The defects, with the number of those that were not listed.
+    fn finish(mut self) -> Vec<Defect> {
+        for ((file, _), (count, law)) in std::mem::take(&mut self.counts) {
+            if count > LISTED_MAX {
+                let message = format!("and {} more values that break this law", grouped(count - LISTED_MAX));
+                self.push(law, &file, String::new(), law.name, message);
+            }
+        }
+        self.defects
+    }
+}
+
+/// `count` with a comma between the thousands.
+fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Rows of a batch, and where they stand.
+#[derive(Clone, Copy)]
+pub(crate) struct Rows<'a> {
+    pub file: &'a Path,
+    pub schema: &'a TableSchema,
+    /// Number in the file of the first row of the batch.
+    pub first: usize,
+    pub batch: &'a RecordBatch,
+}
+
+impl<'a> Rows<'a> {
+    fn len(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    fn floats(&self, column: &str) -> Option<&'a Float64Array> {
+        self.batch.column_by_name(column)?.as_primitive_opt::<Float64Type>()
+    }
+
+    fn counts(&self, column: &str) -> Option<&'a PrimitiveArray<UInt64Type>> {
+        self.batch.column_by_name(column)?.as_primitive_opt::<UInt64Type>()
+    }
+
+    fn times(&self, column: &str) -> Option<&'a PrimitiveArray<TimestampMicrosecondType>> {
+        self.batch.column_by_name(column)?.as_primitive_opt::<TimestampMicrosecondType>()
+    }
+}
+
+/// Value `index` of a column; `None` where it is null or the column is absent.
+fn value<T: arrow_array::ArrowPrimitiveType>(
+    column: Option<&PrimitiveArray<T>>,
+    index: usize,
+) -> Option<T::Native> {
+    column.filter(|column| column.is_valid(index)).map(|column| column.value(index))
+}
+
+/// The laws on their way through a log.
+pub(crate) struct Laws<'a> {
+    manifest: &'a Manifest,
+    /// Where starts of intervals are looked up that are not in the last part of samples.
+    log: Option<(&'a Log, &'a Folder)>,
+    dir: &'a Path,
+    machine: Machine,
+    rules: BTreeMap<String, Vec<Rule>>,
+    intervals: Intervals,
+    last_event_us: Option<i64>,
+    report: Report,
+}
+
+impl<'a> Laws<'a> {
+    /// The laws for `log`; `is_complete` says that nothing of it is known to be lost.
+    pub fn new(log: &'a Log, folder: &'a Folder, is_complete: bool) -> Laws<'a> {
+        let cpus = cpus_with_rows(log, folder);
+        Laws::of(log.manifest(), &log.dir, Some((log, folder)), cpus, is_complete)
+    }
+
+    /// The laws for rows without a folder.
+    #[cfg(any(test, fuzzing))]
+    pub fn of_rows(manifest: &'a Manifest) -> Laws<'a> {
+        Laws::of(manifest, Path::new("log"), None, 0, true)
+    }
+
+    fn of(
+        manifest: &'a Manifest,
+        dir: &'a Path,
+        log: Option<(&'a Log, &'a Folder)>,
+        cpus_with_rows: usize,
+        is_complete: bool,
+    ) -> Laws<'a> {
+        let mut report = Report::default();
+        let machine = Machine::of(manifest, dir, cpus_with_rows, is_complete, &mut report);
+        let intervals = Intervals::new(&machine);
+        let rules = BTreeMap::new();
+        Laws { manifest, log, dir, machine, rules, intervals, last_event_us: None, report }
+    }
+
+    /// Checks a batch of rows.
+    pub fn rows(&mut self, rows: Rows<'_>) {
+        let lengths = match rows.schema.name.as_str() {
+            "samples" => self.intervals.samples(rows, &self.machine, &mut self.report),
+            "users" | "cpus" | "disks" | "interfaces" => {
+                let log = self.log;
+                let starts = || log.map_or(Some(Vec::new()), |(log, folder)| starts_of(log, folder));
+                self.intervals.details(rows, &mut self.report, starts)
+            }
+            "interactions" => {
+                interactions::check(rows, &self.machine, &mut self.report);
+                Vec::new()
+            }
+            "events" => {
+                self.events(rows);
+                Vec::new()
+            }
+            _ => Vec::new(),
+        };
+        let name = &rows.schema.name;
+        if !self.rules.contains_key(name) {
+            self.rules.insert(name.clone(), values::rules(rows.schema));
+        }
+        for rule in &self.rules[name] {
+            rule.check(rows, &lengths, &self.machine, &mut self.report);
+        }
+    }
+
+    /// Simulators write events as they happen, and recordings within the time that a thread waits for the writer.
+    fn events(&mut self, rows: Rows<'_>) {
+        const LATE_US: i64 = 1_000_000;
+        let Some(times) = rows.times("time") else { return };
+        for (index, time) in times.iter().enumerate() {
+            let Some(time) = time else { continue };
+            let is_late = self.last_event_us.is_some_and(|last| time < last.saturating_sub(LATE_US));
+            // The first row of a part may be that of another session or replication.
+            if is_late && rows.first + index > 0 && !self.machine.has_clock_step {
+                self.report.row(&EVENTS_IN_ORDER, rows.file, rows.first + index, "time", || {
+                    "the event before is later by more than 1 s".into()
+                });
+            }
+            self.last_event_us = Some(time);
+        }
+    }
+
+    /// The defects, after the last row.
+    pub fn finish(mut self) -> Vec<Defect> {
+        self.intervals.finish(&self.machine, &mut self.report);
+        self.machine.facts_agree(self.manifest, self.dir, &self.intervals.totals, &mut self.report);
+        self.report.finish()
+    }
+}
+
+/// Most CPUs and intervals that are remembered: more are in no sound log, and a hostile one must not fill memory.
+const CPUS_MAX: usize = 1 << 16;
+const STARTS_MAX: usize = 1 << 24;
+
+/// Number of CPUs that have rows in `cpus`; a part that cannot be read is a defect already.
+fn cpus_with_rows(log: &Log, folder: &Folder) -> usize {
+    let mut cpus = BTreeSet::new();
+    for_each_in_column(log, folder, "cpus", "cpu", |batch| {
+        let column = batch.column_by_name("cpu").and_then(|column| column.as_primitive_opt::<UInt64Type>());
+        for cpu in column.into_iter().flatten().flatten() {
+            if cpus.len() < CPUS_MAX {
+                cpus.insert(cpu);
+            }
+        }
+    });
+    cpus.len()
+}
+
+/// Starts of all intervals in order; `None` where there are too many.
+fn starts_of(log: &Log, folder: &Folder) -> Option<Vec<i64>> {
+    let mut starts = Vec::new();
+    for_each_in_column(log, folder, "samples", "start", |batch| {
+        let column = batch.column_by_name("start");
+        let column = column.and_then(|column| column.as_primitive_opt::<TimestampMicrosecondType>());
+        if starts.len() <= STARTS_MAX {
+            starts.extend(column.into_iter().flatten().flatten());
+        }
+    });
+    starts.sort_unstable();
+    (starts.len() <= STARTS_MAX).then_some(starts)
+}
+
+/// Calls `take` with every batch of one column of `table`.
+fn for_each_in_column(
+    log: &Log,
+    folder: &Folder,
+    table: &str,
+    column: &str,
+    mut take: impl FnMut(&RecordBatch),
+) {
+    for part in log.part_files(table) {
+        // An error is reported when the part is read as a whole.
+        let _ = part.open(folder).and_then(|file| {
+            part.for_each_batch_of(
+                file,
+                |reader| {
+                    let mask = ProjectionMask::columns(reader.parquet_schema(), [column]);
+                    reader.with_projection(mask)
+                },
+                |batch| {
+                    take(&batch);
+                    Ok(())
+                },
+            )
+        });
+    }
+    if let Ok(Some(batch)) = log.open_rows(table) {
+        take(&batch);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_law_is_documented() {
+        let text = include_str!("../../../../docs/reference/log-format.md");
+        for law in [
+            &FINITE,
+            &NOT_NEGATIVE,
+            &POSSIBLE_AMOUNT,
+            &FREE_WITHIN_TOTAL,
+            &POSSIBLE_TIME,
+            &POSITIVE_LENGTH,
+            &IN_ORDER,
+            &NO_GAP,
+            &CPU_TIME_FITS,
+            &CPU_TIME_ADDS_UP,
+            &CPUS_ADD_UP,
+            &USERS_WITHIN_MACHINE,
+            &ACTIVE_USERS_ARE_USERS,
+            &WITHIN_AN_INTERVAL,
+            &INTERACTIONS_GO_FORWARD,
+            &SERVICE_WITHIN_RESPONSE,
+            &EVENTS_IN_ORDER,
+            &CPUS_ARE_KNOWN,
+            &POSSIBLE_MANIFEST,
+            &FACTS_AGREE,
+        ] {
+            assert!(text.contains(&format!("| `{}` |", law.name)), "{}", law.name);
+        }
+    }
+
+    #[test]
+    fn counts_have_commas_between_thousands() {
+        assert_eq!([5, 999, 1000, 1_234_567].map(grouped), ["5", "999", "1,000", "1,234,567"]);
+    }
+}

@@ -1,0 +1,180 @@
+//! Laws of single values: finite, not negative, possible in their interval.
+
+use arrow_array::Array;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int64Type, TimestampMicrosecondType, UInt64Type};
+
+use crate::laws::manifest::Machine;
+use crate::laws::{FINITE, NOT_NEGATIVE, POSSIBLE_AMOUNT, POSSIBLE_TIME, Report, Rows};
+use crate::schema::{Column, Kind, TableSchema, Type};
+use crate::vocabulary;
+
+/// Largest double: sums of squares of more would overflow.
+const DOUBLE_MAX: f64 = 1e100;
+/// Rounding of differences of doubles.
+const ROUNDING: f64 = 1e-9;
+/// From here on a count is a difference below zero that wrapped.
+const COUNT_MAX: f64 = 9.2e18;
+/// Bytes that a machine moves in a second: a thousand times the memory bandwidth of the largest.
+const BYTES_PER_SECOND: f64 = 1e15;
+/// Other events in a second: one per nanosecond on each of a thousand CPUs.
+const EVENTS_PER_SECOND: f64 = 1e12;
+/// Seconds that tasks and requests spend in a second: more than there can be tasks.
+const SECONDS_PER_SECOND: f64 = 1e9;
+/// Bytes of a memory.
+const BYTES_MAX: f64 = (1u64 << 60) as f64;
+/// Tasks, users, sessions, requests at one moment.
+const LEVEL_MAX: f64 = 1e9;
+/// Seconds outside intervals: 30,000 years.
+const SECONDS_MAX: f64 = 1e12;
+/// Years 1 to 9999, which every reader can show [us since 1970-01-01 UTC].
+const TIMES_US: std::ops::Range<i64> = -62_135_596_800_000_000..253_402_300_800_000_000;
+
+/// Upper bound of a column's values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Bound {
+    /// The column is of a source of its own, which alone knows.
+    None,
+    /// A constant.
+    Constant(f64),
+    /// For each second of the interval, and at least one.
+    Rate(f64),
+    /// CPU time on all CPUs.
+    AllCpus,
+    /// CPU time on one CPU.
+    OneCpu,
+}
+
+/// Laws of one column.
+pub(crate) struct Rule {
+    column: Column,
+    bound: Bound,
+}
+
+/// Rules for the columns of a table.
+pub(crate) fn rules(schema: &TableSchema) -> Vec<Rule> {
+    let shared = vocabulary::tables().into_iter().find(|table| table.name == schema.name);
+    let rule = |column: &Column| {
+        let same = |other: &&Column| other.name == column.name && other.unit == column.unit;
+        let is_shared = shared.as_ref().is_some_and(|table| table.columns.iter().any(|other| same(&other)));
+        Rule { column: column.clone(), bound: bound(&schema.name, column, is_shared) }
+    };
+    schema.columns.iter().map(rule).collect()
+}
+
+fn bound(table: &str, column: &Column, is_shared: bool) -> Bound {
+    let has_intervals = !matches!(table, "interactions" | "events");
+    match (column.kind, column.unit.as_str()) {
+        (Kind::Counter, _) if !is_shared => Bound::None,
+        (Kind::Counter, "s") if !has_intervals => Bound::Constant(SECONDS_MAX),
+        (Kind::Counter, "s") if table == "cpus" => Bound::OneCpu,
+        (Kind::Counter, "s") if ["user_s", "system_s", "cpu_exact_s"].contains(&column.name.as_str()) => {
+            Bound::AllCpus
+        }
+        (Kind::Counter, "s") => Bound::Rate(SECONDS_PER_SECOND),
+        (Kind::Counter, "byte") if has_intervals => Bound::Rate(BYTES_PER_SECOND),
+        (Kind::Counter, _) if has_intervals => Bound::Rate(EVENTS_PER_SECOND),
+        // Promised to processes and not there: address space is a million times larger than memory.
+        (Kind::Gauge, "byte") if column.name == "memory_committed_bytes" => Bound::None,
+        // Kernels are known that count requests in progress below zero.
+        (Kind::Gauge, "operation") => Bound::None,
+        (Kind::Gauge, "byte") if is_shared => Bound::Constant(BYTES_MAX),
+        (Kind::Gauge, _) if is_shared => Bound::Constant(LEVEL_MAX),
+        _ => Bound::None,
+    }
+}
+
+impl Rule {
+    /// Checks this column of a batch; `lengths` are those of the rows' intervals, NaN or absent where unknown.
+    pub fn check(&self, rows: Rows<'_>, lengths: &[f64], machine: &Machine, report: &mut Report) {
+        let Some(array) = rows.batch.column_by_name(&self.column.name) else { return };
+        match self.column.ty {
+            Type::F64 => {
+                for (index, value) in
+                    array.as_primitive_opt::<Float64Type>().into_iter().flatten().enumerate()
+                {
+                    let Some(value) = value else { continue };
+                    // Lengths have a law of their own.
+                    if self.column.name != "length_s" && (!value.is_finite() || value.abs() > DOUBLE_MAX) {
+                        let message = || format!("{value:e} is no amount");
+                        report.row(&FINITE, rows.file, rows.first + index, &self.column.name, message);
+                    } else {
+                        self.number(value, index, rows, lengths, machine, report);
+                    }
+                }
+            }
+            Type::U64 => {
+                let Some(array) = array.as_primitive_opt::<UInt64Type>() else { return };
+                if self.column.kind == Kind::Label {
+                    return;
+                }
+                for (index, value) in array.iter().enumerate() {
+                    if let Some(value) = value {
+                        self.number(value as f64, index, rows, lengths, machine, report);
+                    }
+                }
+            }
+            Type::I64 => {
+                for (index, value) in array.as_primitive_opt::<Int64Type>().into_iter().flatten().enumerate()
+                {
+                    if let Some(value) = value {
+                        self.number(value as f64, index, rows, lengths, machine, report);
+                    }
+                }
+            }
+            Type::Time => self.times(rows, array.as_ref(), report),
+            Type::Bool | Type::Text => {}
+        }
+    }
+
+    fn number(
+        &self,
+        value: f64,
+        index: usize,
+        rows: Rows<'_>,
+        lengths: &[f64],
+        machine: &Machine,
+        report: &mut Report,
+    ) {
+        let (row, name) = (rows.first + index, &self.column.name);
+        let is_counter = self.column.kind == Kind::Counter;
+        // Readings of a source of its own may lie below zero, such as a temperature.
+        let may_be_negative = !is_counter && (self.bound == Bound::None || self.column.kind != Kind::Gauge);
+        if value < -ROUNDING && !may_be_negative {
+            let message = || format!("{value} is below zero");
+            return report.row(&NOT_NEGATIVE, rows.file, row, name, message);
+        }
+        let limit = self.limit(lengths.get(index).copied(), machine);
+        if value > limit {
+            let unit = &self.column.unit;
+            let message = || format!("{value} {unit}; at most {limit} is possible");
+            report.row(&POSSIBLE_AMOUNT, rows.file, row, name, message);
+        }
+    }
+
+    fn limit(&self, length_s: Option<f64>, machine: &Machine) -> f64 {
+        let length_s = length_s.unwrap_or(f64::NAN);
+        let of_cpus = |cpus: f64| 1.1 * cpus * length_s + cpus;
+        let limit = match self.bound {
+            Bound::Constant(limit) => limit,
+            Bound::Rate(rate) => rate * if length_s.is_nan() { length_s } else { length_s.max(1.0) },
+            Bound::OneCpu => of_cpus(1.0),
+            Bound::AllCpus => machine.cpus_max.map_or(f64::INFINITY, of_cpus),
+            Bound::None => f64::INFINITY,
+        };
+        let is_count = self.column.kind == Kind::Counter && self.column.ty == Type::U64;
+        let widest = if is_count { COUNT_MAX } else { f64::INFINITY };
+        // The interval is not known where its length is wrong, or its part of samples is lost.
+        if limit.is_nan() { widest } else { limit.min(widest) }
+    }
+
+    fn times(&self, rows: Rows<'_>, array: &dyn Array, report: &mut Report) {
+        let Some(times) = array.as_primitive_opt::<TimestampMicrosecondType>() else { return };
+        for (index, time) in times.iter().enumerate() {
+            if time.is_some_and(|time| !TIMES_US.contains(&time)) {
+                let message = || "the time lies outside the years 1 to 9999".into();
+                report.row(&POSSIBLE_TIME, rows.file, rows.first + index, &self.column.name, message);
+            }
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! The laws: a sound log keeps all of them, and one value that is impossible breaks one.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
+    UInt64Array,
+};
+use serde_json::json;
+use thinktime_log::{
+    Defect, Kind, Log, LogWriter, OpenMode, Row, Session, TableSchema, Type, Value, vocabulary,
+};
+
+const INTERVALS: usize = 8;
+const SECOND_US: i64 = 1_000_000;
+const START_US: i64 = 1_767_225_600 * SECOND_US;
+
+/// Start and length of interval `index`; the lengths differ, so that two of them cannot be exchanged.
+fn interval(index: usize) -> (i64, f64) {
+    let length_us = |index: usize| if index % 2 == 0 { 1_000_000 } else { 1_500_000 };
+    (START_US + (0..index).map(length_us).sum::<i64>(), length_us(index) as f64 * 1e-6)
+}
+
+/// A row in which every column has a value that two CPUs can have.
+fn row(schema: &TableSchema, number: usize, index: usize) -> Row {
+    let (start_us, length_s) = interval(index);
+    let value = |column: &thinktime_log::Column| match (schema.name.as_str(), column.name.as_str()) {
+        (_, "start") => Value::Time(start_us),
+        (_, "length_s") => Value::F64(length_s),
+        (_, "cpu") => Value::U64(number as u64),
+        ("samples", "active_users") => Value::U64(2),
+        ("samples", "idle_s") => Value::F64(2.0 * length_s - 0.7),
+        ("samples", "cpu_exact_s") => Value::F64(0.5),
+        ("cpus", "user_s" | "system_s") => Value::F64(0.05),
+        ("users", "cpu_exact_s") => Value::F64(0.2),
+        ("samples", "memory_total_bytes" | "swap_total_bytes") => Value::U64(1 << 30),
+        ("interactions", step @ ("due" | "sent" | "first_service" | "first_output" | "completion")) => {
+            let steps = ["due", "sent", "first_service", "first_output", "completion"];
+            let place = steps.iter().position(|name| *name == step).unwrap();
+            Value::Time(start_us + 100_000 * place as i64)
+        }
+        ("events", "time") => Value::Time(start_us),
+        _ => match column.ty {
+            Type::F64 => Value::F64(0.1),
+            Type::U64 => Value::U64(100 + index as u64),
+            Type::Text => Value::from("one"),
+            Type::Bool => Value::Bool(true),
+            Type::I64 | Type::Time => unreachable!("the common columns have none but those above"),
+        },
+    };
+    schema.columns.iter().map(value).collect()
+}
+
+/// Tables of a sound log.
+fn sound() -> Vec<(TableSchema, Vec<Row>)> {
+    let rows_of = |schema: TableSchema| {
+        let each = if ["users", "cpus"].contains(&schema.name.as_str()) { 2 } else { 1 };
+        let rows = (0..INTERVALS).flat_map(|index| (0..each).map(move |number| (number, index)));
+        let rows = rows.map(|(number, index)| row(&schema, number, index)).collect();
+        (schema, rows)
+    };
+    vocabulary::tables().into_iter().map(rows_of).collect()
+}
+
+/// Rows as they are: `LogWriter::append` would turn what is not finite into null.
+fn batch(schema: &TableSchema, rows: &[Row]) -> RecordBatch {
+    let columns = schema.columns.iter().enumerate().map(|(place, column)| -> ArrayRef {
+        macro_rules! all {
+            ($array:ty, $variant:path) => {
+                rows.iter()
+                    .map(|row| if let $variant(value) = &row[place] { Some(value.clone()) } else { None })
+                    .collect::<$array>()
+            };
+        }
+        match column.ty {
+            Type::F64 => Arc::new(all!(Float64Array, Value::F64)),
+            Type::U64 => Arc::new(all!(UInt64Array, Value::U64)),
+            Type::I64 => Arc::new(all!(Int64Array, Value::I64)),
+            Type::Bool => Arc::new(all!(BooleanArray, Value::Bool)),
+            Type::Text => Arc::new(
+                rows.iter()
+                    .map(
+                        |row| if let Value::Text(text) = &row[place] { Some(text.to_string()) } else { None },
+                    )
+                    .collect::<StringArray>(),
+            ),
+            Type::Time => Arc::new(all!(TimestampMicrosecondArray, Value::Time).with_timezone("UTC")),
+        }
+    });
+    RecordBatch::try_new(schema.arrow(), columns.collect()).unwrap()
+}
+
+fn write(
+    dir: &Path,
+    machine: serde_json::Value,
+    facts: serde_json::Value,
+    tables: &[(TableSchema, Vec<Row>)],
+) {
+    let session = Session { source: "test".into(), machine, start_us: START_US, ..Session::default() };
+    let mut writer = LogWriter::open(dir, OpenMode::Replace, session).unwrap();
+    writer.set("recorder", facts).unwrap();
+    for (schema, rows) in tables {
+        let table = writer.declare(schema.clone()).unwrap();
+        writer.write_part(table, [Ok(batch(schema, rows))]).unwrap();
+    }
+    writer.finish().unwrap();
+}
+
+fn facts() -> serde_json::Value {
+    let users = json!({"n": INTERVALS, "exact_s": 4.0, "attributed_s": 3.2, "unattributed_s": 0.8});
+    json!({"recorded_s": 10.0, "users": users})
+}
+
+fn check(dir: &Path, tables: &[(TableSchema, Vec<Row>)]) -> Vec<Defect> {
+    write(dir, json!({"cpus": 2}), facts(), tables);
+    Log::open(dir).unwrap().check().unwrap()
+}
+
+/// A folder in memory where there is one: hundreds of logs are written, each with syncs.
+fn holder() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Change {
+    NaN,
+    Infinite,
+    Negative,
+    Huge,
+    Swapped,
+}
+
+const CHANGES: [Change; 5] = [Change::NaN, Change::Infinite, Change::Negative, Change::Huge, Change::Swapped];
+
+/// Changes one value; `false` where the column can have no such value.
+fn spoil(rows: &mut [Row], place: usize, change: Change) -> bool {
+    let row = rows.len() / 2 - 1;
+    let spoiled = match (change, &rows[row][place]) {
+        (Change::NaN, Value::F64(_)) => Value::F64(f64::NAN),
+        (Change::Infinite, Value::F64(_)) => Value::F64(f64::INFINITY),
+        (Change::Negative, Value::F64(value)) => Value::F64(-value - 1.0),
+        (Change::Negative, Value::Time(_)) => Value::Time(-1),
+        (Change::Huge, Value::F64(_)) => Value::F64(1e308),
+        (Change::Huge, Value::U64(_)) => Value::U64(u64::MAX),
+        (Change::Huge, Value::Time(_)) => Value::Time(i64::MAX),
+        (Change::Swapped, value) if *value != rows[row + 1][place] => {
+            let (before, after) = rows.split_at_mut(row + 1);
+            std::mem::swap(&mut before[row][place], &mut after[0][place]);
+            return true;
+        }
+        _ => return false,
+    };
+    rows[row][place] = spoiled;
+    true
+}
+
+/// Changes that no law sees, and why that does no harm or cannot be known.
+fn passes(table: &str, column: &thinktime_log::Column, change: Change) -> bool {
+    match (table, column.name.as_str(), change) {
+        // Kernels are known that count requests in progress below zero, and no analysis adds them.
+        ("disks", "in_progress", Change::Huge) => true,
+        // Address space that was promised has no limit, and no analysis uses it.
+        ("samples", "memory_committed_bytes", Change::Huge) => true,
+        // A label, not an amount: which CPU it was. No analysis computes with it.
+        ("events", "cpu", Change::Huge) => true,
+        // The first step of an interaction may be long before the others, as after a night.
+        ("interactions", "due", Change::Negative) => true,
+        // A value of the next interval is possible in this one too, and sums over the log stay the same. Times of
+        // rows that stand in order are another matter.
+        ("samples" | "interactions" | "events", _, Change::Swapped) => column.kind != Kind::Time,
+        (_, _, Change::Swapped) => true,
+        _ => false,
+    }
+}
+
+#[test]
+fn an_impossible_value_is_found_in_every_column() {
+    let holder = holder();
+    let dir = holder.path().join("log");
+    assert_eq!(check(&dir, &sound()), []);
+    let (mut changed, mut missed) = (0, Vec::new());
+    for (table, (schema, _)) in sound().iter().enumerate() {
+        for (place, column) in schema.columns.iter().enumerate() {
+            for change in CHANGES {
+                let mut tables = sound();
+                if !spoil(&mut tables[table].1, place, change) {
+                    continue;
+                }
+                changed += 1;
+                let is_found = !check(&dir, &tables).is_empty();
+                if is_found == passes(&schema.name, column, change) {
+                    missed.push(format!("{}.{} {change:?}: found {is_found}", schema.name, column.name));
+                }
+            }
+        }
+    }
+    println!("{changed} values changed");
+    assert!(missed.is_empty(), "of {changed}: {missed:#?}");
+}
+
+fn laws(defects: &[Defect]) -> Vec<&str> {
+    let mut names: Vec<&str> = defects.iter().map(|defect| defect.law).collect();
+    names.dedup();
+    names
+}
+
+#[test]
+fn the_manifest_must_agree_with_the_rows() {
+    let holder = holder();
+    let dir = holder.path().join("log");
+    for (cpus, law) in [(1.0, "cpu_time_fits"), (4.0, "cpu_time_adds_up"), (1e308, "possible_manifest")] {
+        write(&dir, json!({"cpus": cpus}), facts(), &sound());
+        let defects = Log::open(&dir).unwrap().check().unwrap();
+        // One CPU in the manifest and two in the table: the table is believed, and the difference noted.
+        let law = if cpus == 1.0 { "cpus_are_known" } else { law };
+        assert!(laws(&defects).contains(&law), "{cpus}: {defects:?}");
+    }
+    for (pointer, value) in [
+        ("/recorded_s", 11.0),
+        ("/users/attributed_s", 3.0),
+        ("/users/attributed_s", 5.0),
+        ("/users/attributed_s", -1.0),
+        ("/users/unattributed_s", 0.5),
+    ] {
+        let mut facts = facts();
+        *facts.pointer_mut(pointer).unwrap() = value.into();
+        write(&dir, json!({"cpus": 2}), facts, &sound());
+        let defects = Log::open(&dir).unwrap().check().unwrap();
+        assert_eq!(laws(&defects), ["facts_agree"], "{pointer} {value}");
+    }
+}
+
+#[test]
+fn a_gap_is_found_where_no_incident_explains_it() {
+    let holder = holder();
+    let dir = holder.path().join("log");
+    let mut tables = sound();
+    for (schema, rows) in &mut tables {
+        let start = schema.position("start").unwrap_or(usize::MAX);
+        rows.retain(|row| row.get(start) != Some(&Value::Time(interval(3).0)));
+    }
+    let defects = check(&dir, &tables);
+    assert!(laws(&defects).contains(&"no_gap"), "{defects:?}");
+    let place = &defects.iter().find(|defect| defect.law == "no_gap").unwrap().place;
+    assert_eq!(place, "row 3");
+    let session = Session { source: "test".into(), start_us: START_US, ..Session::default() };
+    let mut writer = LogWriter::open(&dir, OpenMode::Resume, session).unwrap();
+    writer.incident("interval_dropped", "the machine was suspended in it").unwrap();
+    writer.finish().unwrap();
+    assert_eq!(Log::open(&dir).unwrap().check().unwrap(), []);
+}
+
+#[test]
+fn the_first_rows_that_break_a_law_are_listed_and_the_others_counted() {
+    let holder = holder();
+    let dir = holder.path().join("log");
+    let mut samples = sound().remove(0);
+    let forks = samples.0.position("forks").unwrap();
+    let rows = samples.1.iter().cycle().take(2000).cloned().collect::<Vec<Row>>();
+    samples.1 = rows;
+    for (index, row) in samples.1.iter_mut().enumerate() {
+        row[0] = Value::Time(START_US + 2 * SECOND_US * index as i64);
+        row[forks] = Value::U64(u64::MAX);
+    }
+    let session = Session { source: "test".into(), start_us: START_US, ..Session::default() };
+    let mut writer = LogWriter::open(&dir, OpenMode::Create, session).unwrap();
+    let table = writer.declare(samples.0.clone()).unwrap();
+    writer.write_part(table, [Ok(batch(&samples.0, &samples.1))]).unwrap();
+    writer.finish().unwrap();
+    let defects = Log::open(&dir).unwrap().check().unwrap();
+    let places: Vec<&str> = defects.iter().map(|defect| defect.place.as_str()).collect();
+    assert_eq!(places, ["row 0", "row 1", "row 2", "row 3", "row 4", ""]);
+    assert!(defects.iter().all(|defect| defect.law == "possible_amount" && !defect.remedy.is_empty()));
+    assert!(defects[5].message.starts_with("and 1,995 more"), "{}", defects[5].message);
+}
