@@ -13,20 +13,30 @@ from thinktime.stats.estimate import NotApplicable
 
 SECOND = pl.duration(seconds=1)
 SPOILERS = {
-    "intervals_have_a_length": ("samples", pl.lit(0.0).alias("length_s")),
-    "rows_stand_in_order": ("samples", pl.col("start").reverse()),
     "intervals_do_not_overlap": ("samples", pl.col("length_s") * 2),
-    "counters_are_not_negative": ("samples", -pl.col("user_s")),
     "cpu_time_adds_up": ("samples", pl.col("idle_s") + 10.0),
     "devices_add_to_the_machine": ("cpus", pl.col("user_s") + 1),
-    "details_belong_to_an_interval": ("users", pl.col("start") + SECOND * 0.001),
-    "users_get_no_more_than_the_machine_gave": ("users", pl.col("cpu_exact_s") * 2),
-    "active_users_are_users": ("samples", (pl.col("active_users") + 1000).alias("active_users")),
-    "interactions_go_forward": ("interactions", pl.col("completion") - 100 * SECOND),
     "a_user_does_one_interaction_at_a_time": ("interactions", pl.col("completion") + 100 * SECOND),
     "service_is_within_response": ("interactions", pl.col("service_s") + 1000),
 }
-"""For each law, what is done to a table so that the law must see it."""
+"""For each law stated in these tests, a change to a table so that the law must see it."""
+CHECKED = {
+    "finite": ("samples", pl.lit(float("nan")).alias("system_s")),
+    "not_negative": ("samples", -pl.col("user_s")),
+    "possible_amount": ("samples", pl.lit(2**64 - 1, pl.UInt64).alias("forks")),
+    "free_within_total": ("samples", (pl.col("memory_total_bytes") + 1).alias("memory_free_bytes")),
+    "possible_time": ("interactions", pl.lit(2**62).cast(pl.Datetime("us", "UTC")).alias("completion")),
+    "positive_length": ("samples", pl.lit(0.0).alias("length_s")),
+    "in_order": ("samples", pl.col("start").reverse()),
+    "cpu_time_fits": ("samples", pl.col("idle_s") + 10.0),
+    "cpus_add_up": ("cpus", pl.col("user_s") + 1),
+    "users_within_machine": ("users", pl.col("cpu_exact_s") * 2),
+    "active_users_are_users": ("samples", (pl.col("active_users") + 1000).alias("active_users")),
+    "within_an_interval": ("users", pl.col("start") + SECOND * 0.001),
+    "interactions_go_forward": ("interactions", pl.col("completion") - 100 * SECOND),
+    "service_within_response": ("interactions", pl.col("service_s") + 1000),
+}
+"""The same for laws of `Log.check`; the others have theirs in the tests of the log."""
 
 
 def thinktime(*arguments):
@@ -70,20 +80,34 @@ def test_disks_count_what_the_table_of_disks_holds(recorded):
 
 
 def test_every_law_has_a_canary():
-    """But for `check`, whose canaries stand with the log's own tests."""
-    assert {law.__name__ for law in LAWS} - set(SPOILERS) == {"the_log_checks_itself"}
+    """Here, but for `check`, with a canary for each of its laws, and for a law of simulated systems."""
+    elsewhere = {"the_log_checks_itself", "users_get_no_more_of_each_state"}
+    assert {law.__name__ for law in LAWS} - set(SPOILERS) == elsewhere
+
+
+def spoiled(log, path, table, expression):
+    """A copy of `log` at `path` with one column of `table` changed."""
+    with LogWriter.open(path, source="canary", machine=log.manifest["sessions"][0]["machine"]) as writer:
+        for name in log.tables:
+            frame = log.table(name)
+            frame = (frame.with_columns(expression) if name == table else frame).collect()
+            writer.write(name, frame, log.schema(name))
+    return Log.open(path)
 
 
 @pytest.mark.parametrize("name", SPOILERS)
 def test_a_log_that_is_impossible_breaks_the_law(name, played, tmp_path):
     """Each law sees what it is there for: a canary a law, made from a real log."""
     (law,) = (law for law in LAWS if law.__name__ == name)
-    table, expression = SPOILERS[name]
-    path = tmp_path / "spoiled"
-    with LogWriter.open(path, source="canary", machine=played.manifest["sessions"][0]["machine"]) as writer:
-        for name in played.tables:
-            frame = played.table(name)
-            frame = (frame.with_columns(expression) if name == table else frame).collect()
-            writer.write(name, frame, played.schema(name))
+    log = spoiled(played, tmp_path / "spoiled", *SPOILERS[name])
     with pytest.raises(AssertionError):
-        law(Log.open(path))
+        law(log)
+
+
+@pytest.mark.parametrize("name", CHECKED)
+def test_check_names_the_law_that_a_log_breaks(name, played, tmp_path):
+    table, expression = CHECKED[name]
+    defects = spoiled(played, tmp_path / "spoiled", table, expression).check()
+    broken = [defect for defect in defects if defect.law == name]
+    assert broken, defects
+    assert all(defect.remedy for defect in broken)

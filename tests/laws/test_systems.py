@@ -1,9 +1,10 @@
 """The laws, on logs of the simulated systems: the same that hold for a real machine."""
 
+import polars as pl
 import pytest
-from identities import LAWS
+from identities import LAWS, users_get_no_more_of_each_state
 
-from thinktime.log import Log
+from thinktime.log import Log, LogWriter
 from thinktime.sources.simulated import simulate
 
 CONFIGURATIONS = {
@@ -55,3 +56,16 @@ def log(request, tmp_path_factory):
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 def test_law_holds(law, log):
     law(log)
+
+
+def test_a_user_who_gets_more_than_the_system_gave_breaks_the_law(tmp_path):
+    system, parameters = CONFIGURATIONS["cp67"]
+    simulate(system, parameters, seed=11, replications=3).record(tmp_path / "run")
+    log = Log.open(tmp_path / "run")
+    with LogWriter.open(tmp_path / "spoiled", source="canary") as writer:
+        writer.write("samples", log.samples().collect(), log.schema("samples"))
+        users = log.users().with_columns(pl.col("user_s") * 10).collect()
+        writer.write("users", users, log.schema("users"))
+    with pytest.raises(AssertionError):
+        users_get_no_more_of_each_state(Log.open(tmp_path / "spoiled"))
+    assert "users_within_machine" in {defect.law for defect in Log.open(tmp_path / "spoiled").check()}

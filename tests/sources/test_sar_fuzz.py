@@ -16,6 +16,16 @@ from thinktime.errors import InputError
 from thinktime.log import Log
 from thinktime.sources.sar import import_sar
 
+LAWS_OF_VALUES = {
+    "cpu_time_adds_up",
+    "cpu_time_fits",
+    "cpus_add_up",
+    "cpus_are_known",
+    "free_within_total",
+    "possible_amount",
+}
+"""A changed digit may break these: sar writes no second copy of a value to compare it with."""
+
 
 def obeys_the_laws(data):
     """Whether a log came of it; fails on anything but a sound log or an InputError without one."""
@@ -29,7 +39,7 @@ def obeys_the_laws(data):
             assert not (Path(folder) / "log" / "samples").exists()
             return False
         log = Log.open(Path(folder) / "log")
-        assert log.check() == []
+        assert {defect.law for defect in log.check()} <= LAWS_OF_VALUES
         samples = log.samples().collect()
         assert samples.height == done.intervals > 0
         counters = [c.name for c in log.schema("samples") if c.kind == "counter" and c.type == "f64"]

@@ -56,7 +56,7 @@ class Defect:
 
     severity: Literal["note", "error"]
     """``error`` if rows are lost or wrong, otherwise ``note``."""
-    law: str
+    law: str = ""
     """Name of the law of logs that the rows break; empty where the file itself is at fault."""
     file: str
     """File of the log."""

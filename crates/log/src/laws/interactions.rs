@@ -5,8 +5,6 @@ use crate::laws::{INTERACTIONS_GO_FORWARD, Report, Rows, SERVICE_WITHIN_RESPONSE
 
 /// Steps of an interaction, in order of time.
 const STEPS: [&str; 5] = ["due", "sent", "first_service", "first_output", "completion"];
-/// Rounding of times to microseconds [us].
-const ROUNDING_US: i64 = 1;
 
 /// Checks a batch of `interactions`.
 pub(crate) fn check(rows: Rows<'_>, machine: &Machine, report: &mut Report) {
@@ -21,7 +19,7 @@ pub(crate) fn check(rows: Rows<'_>, machine: &Machine, report: &mut Report) {
         let mut before: Option<(&str, i64)> = None;
         for (name, column) in STEPS.iter().zip(steps) {
             let Some(time) = value(column, index) else { continue };
-            if let Some((earlier, _)) = before.filter(|(_, at)| time < at.saturating_sub(ROUNDING_US)) {
+            if let Some((earlier, _)) = before.filter(|(_, at)| time < *at) {
                 let message = || format!("{name} is before {earlier}");
                 report.row(&INTERACTIONS_GO_FORWARD, rows.file, row, name, message);
             }

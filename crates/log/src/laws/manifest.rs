@@ -35,7 +35,7 @@ pub(crate) struct Machine {
     /// Unit of CPU time [s].
     pub tick_s: f64,
     pub sessions: usize,
-    /// The wall clock was set: times may go backwards.
+    /// The wall clock was set, or may have been: sar does not record it, and counts whole seconds.
     pub has_clock_step: bool,
     /// Every interval begins where the one before ends: a recorder wrote them, and nothing was lost.
     pub is_contiguous: bool,
@@ -78,7 +78,8 @@ impl Machine {
             cpus_min: cpus.map(|cpus| cpus.into_iter().fold(f64::INFINITY, f64::min)),
             tick_s: manifest.sessions.iter().filter_map(tick_of).fold(TICK_S, f64::max),
             sessions: manifest.sessions.len(),
-            has_clock_step: had("clock_step"),
+            has_clock_step: had("clock_step")
+                || manifest.sessions.iter().any(|session| session.source == "sar"),
             is_contiguous: is_recorded && is_complete && !had("clock_step") && !LOSSES.into_iter().any(had),
             is_complete,
         }
