@@ -1,6 +1,6 @@
 //! Laws of intervals: their order, the CPU time in them, and the rows of users and devices that belong to them.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use arrow_array::Float64Array;
@@ -93,7 +93,7 @@ pub(crate) struct Intervals {
     pub totals: Totals,
     file: PathBuf,
     joined: Vec<Interval>,
-    by_start: HashMap<i64, usize>,
+    by_start: BTreeMap<i64, usize>,
     has_users: bool,
     last: Option<(i64, f64)>,
     states: Account,
@@ -109,7 +109,7 @@ impl Intervals {
             totals: Totals::default(),
             file: PathBuf::new(),
             joined: Vec::new(),
-            by_start: HashMap::new(),
+            by_start: BTreeMap::new(),
             has_users: false,
             last: None,
             states: account,
