@@ -12,7 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # pip takes this 0 as "do not compile": compileall does it later, while the crates are compiled.
 export PIP_NO_COMPILE := 0
 
-.PHONY: help demo test fuzz soak bench verdicts lint audit docs build static format golden lock licences clean
+.PHONY: help demo test fuzz soak attack bench verdicts lint audit docs build static format golden lock licences clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -36,6 +36,9 @@ SOAK_MINUTES ?= 60
 soak: build static ## Record a year of simulated time, then SOAK_MINUTES with faults; needs root and namespaces
 	THINKTIME_SOAK_DAYS=365 $(CARGO) test --release --quiet -p thinktime-recorder --lib recording::soak -- --nocapture
 	$(BIN)/python scripts/soak.py $(SOAK_MINUTES)
+
+attack: build ## Simulate thousands of extreme settings, each in a process of its own (half an hour)
+	$(BIN)/python tests/attack/simulators.py
 
 bench: build $(VENV)/bench-installed ## Print the cost of the fast parts, as ratios to a reference in the same run
 	$(BIN)/python benches/run.py

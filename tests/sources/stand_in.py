@@ -49,7 +49,16 @@ class StandIn:
 
 
 def simulate(
-    system, parameters, *, seed, replications, first_replication=0, threads=None, progress=None, delay_s=0.0
+    system,
+    parameters,
+    *,
+    seed,
+    replications,
+    first_replication=0,
+    threads=None,
+    limits=None,
+    progress=None,
+    delay_s=0.0,
 ):
     for done in range(replications):
         time.sleep(delay_s)

@@ -16,7 +16,7 @@ from polars.testing import assert_frame_equal
 from thinktime.errors import InputError
 from thinktime.log import Log
 from thinktime.log.runs import Runs, over_replications
-from thinktime.sources.simulated import Source, find, record, resume, simulate, systems
+from thinktime.sources.simulated import Limits, Source, find, record, resume, simulate, systems
 from thinktime.stats.estimate import Estimate, NotApplicable
 
 MAIN = [sys.executable, "-c", "from thinktime.cli import main; main()"]
@@ -363,3 +363,65 @@ def test_a_warm_up_that_is_to_be_found_is_not_recorded_at_once(tmp_path):
     with pytest.raises(InputError, match="mser5"):
         record("network", REPAIRMAN | {"warm_up": "mser5"}, tmp_path / "run", seed=1)
     assert not (tmp_path / "run").exists()
+
+
+ENDLESS = [
+    ("apl360", {"time_slice": 1e-9, "dispatch_overhead": 0}, "time_slice", "--max-events"),
+    ("cp67", {"interval": 1e-9}, "interval", "--max-events"),
+    ("ctss", {"quantum": 1e-9, "drum_revolution": 0, "line_overhead": 0}, "quantum", "--max-events"),
+    ("multics", {"interval": 1e-9}, "interval", "--max-events"),
+    ("network", REPAIRMAN | {"users": 10**7, "length": 1e9}, "think", "--max-events"),
+    ("network", {"arrivals": 1e-9, "stations": REPAIRMAN["stations"]}, "arrivals", "--max-events"),
+    ("unix6", {"update_interval": 1e-9}, "update_interval", "--max-events"),
+]
+
+
+@pytest.mark.parametrize(("system", "parameters", "driver", "option"), ENDLESS)
+def test_a_simulation_above_a_limit_is_refused_with_the_parameter_that_drives_it(
+    system, parameters, driver, option
+):
+    with pytest.raises(InputError, match=rf"^{system}: {driver}: .*above the limit of 1.0e10.*{option}"):
+        simulate(system, parameters, seed=1)
+
+
+def test_limits_can_be_lowered_and_raised():
+    refused = {"users": 4, "length": 3600}
+    with pytest.raises(InputError, match=r"about \d+ events are due .*limit of 1000"):
+        simulate("apl360", refused, seed=1, limits=Limits(max_events=1000))
+    simulate("apl360", refused, seed=1, limits=Limits(max_events=10**6))
+    with pytest.raises(InputError, match=r"max_events is 0; give a whole number of at least 1"):
+        simulate("apl360", refused, seed=1, limits=Limits(max_events=0))
+    with pytest.raises(InputError, match=r"bytes of memory are needed.*--max-memory"):
+        simulate("apl360", refused, seed=1, limits=Limits(max_memory=1000))
+
+
+def test_an_open_network_above_its_capacity_says_so():
+    overloaded = {"arrivals": 1e-6, "stations": REPAIRMAN["stations"], "length": 600}
+    with pytest.raises(InputError, match=r"open and overloaded: \d+ customers are in it after"):
+        simulate("network", overloaded, seed=1, limits=Limits(max_events=10**11, max_memory=10**7))
+
+
+def test_a_figure_over_no_observation_is_null():
+    run = simulate("unix6", {"compute": "exponential(mean=1000)", "length": 600}, seed=1)
+    assert run.responses["file_transfers_per_interaction"].to_list() == [None]
+    assert isinstance(run.estimate("file_transfers_per_interaction"), NotApplicable)
+
+
+def test_parameters_that_no_system_reads_are_refused(tmp_path):
+    def said(*arguments, text=None):
+        config = tmp_path / "given.toml"
+        if text is not None:
+            config.write_text(text)
+            arguments = (*arguments, "--config", str(config))
+        done = subprocess.run([*MAIN, "simulate", "apl360", *arguments], capture_output=True, text=True)
+        assert done.returncode == 2, done.stderr
+        assert "Traceback" not in done.stderr
+        return done.stderr
+
+    assert "users: date is not supported" in said(text="users = 1979-05-27")
+    deep = "[" * 3000 + "]" * 3000
+    assert "given.toml: its lists and tables are nested too deeply" in said(text=f"users = {deep}")
+    assert "-p users: its lists and tables are nested too deeply" in said("-p", "users=" + "[" * 100_000)
+    assert "nested deeper than 128 levels" in said("-p", f"users={'[' * 200}{']' * 200}")
+    assert len(said("-p", "users=" + "9" * 300)) < 200
+    assert len(said("-p", "users=" + json.dumps(list(range(1000))))) < 400

@@ -54,6 +54,15 @@ impl<T: Copy> Alias<T> {
         Alias { columns: self.columns.iter().map(column).collect() }
     }
 
+    /// The values with their probabilities; one that stands in several columns comes as often.
+    pub fn probabilities(&self) -> impl Iterator<Item = (T, f64)> + '_ {
+        let each = 1.0 / self.columns.len() as f64;
+        self.columns.iter().flat_map(move |column| {
+            let own = column.threshold as f64 * 2f64.powi(-64);
+            [(column.first, own * each), (column.alias, (1.0 - own) * each)]
+        })
+    }
+
     /// Draws one of the values. One number serves twice: its high part picks the column, the rest the side.
     #[inline]
     pub fn choose(&self, stream: &mut Stream) -> T {

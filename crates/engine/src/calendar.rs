@@ -29,6 +29,31 @@ const SEQUENCE_BITS: u32 = 38;
 // `Time::NEVER`, so that an empty calendar is at its end as well.
 const NOTHING: u128 = u128::MAX;
 
+/// Most that a run may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Events, settings included that were withdrawn.
+    pub events: u64,
+    /// Far slots.
+    pub far: u32,
+}
+
+impl Limits {
+    /// Those of the keys: half of the sequence numbers, since one event may set many slots, and all slots but for
+    /// 65 536 near ones.
+    pub const OF_KEYS: Limits =
+        Limits { events: 1 << (SEQUENCE_BITS - 1), far: (1 << SLOT_BITS) - (1 << 16) };
+}
+
+/// Reason for which a run ended before its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exhausted {
+    /// It took more events than it may.
+    Events(u64),
+    /// It would need so many far slots.
+    Far(u32),
+}
+
 /// Slots with at most one due time each, in a tournament tree: the smallest key is at the root, a change
 /// climbs one path.
 ///
@@ -42,6 +67,10 @@ pub struct Calendar {
     sequence: u64,
     /// Events that needed no setting.
     counted: u64,
+    limits: Limits,
+    /// Work towards the limit on events that is no event.
+    spent: u64,
+    exhausted: Option<Exhausted>,
     // Two trees and not one: a station's event climbs a tree of a few stations, whatever the number of users.
     near: Tournament,
     far: Tournament,
@@ -65,6 +94,9 @@ impl Calendar {
             end: Time::NEVER,
             sequence: 0,
             counted: 0,
+            limits: Limits::OF_KEYS,
+            spent: 0,
+            exhausted: None,
             near: Tournament::new(near as usize),
             far: Tournament::new(far as usize),
             near_slots: near,
@@ -82,19 +114,36 @@ impl Calendar {
         Slot(self.near_slots + index)
     }
 
-    /// Makes room for far things below `count`, where there is less.
-    ///
-    /// # Panics
-    /// With more than 16.7 million slots.
-    pub fn reserve_far(&mut self, count: u32) {
-        assert!(
-            u64::from(self.near_slots) + u64::from(count) < 1 << SLOT_BITS,
-            "a calendar has at most {} slots, not {} + {count}",
-            (1 << SLOT_BITS) - 1,
-            self.near_slots
-        );
+    /// Bounds the run; what the keys cannot number is refused in any case.
+    pub fn limit(&mut self, limits: Limits) {
+        let most = Limits::OF_KEYS;
+        self.limits = Limits { events: limits.events.min(most.events), far: limits.far.min(most.far) };
+    }
+
+    /// Makes room for far things below `count`, where there is less. False if the limits refuse it: the run then
+    /// ends with the event that is being handled.
+    #[must_use]
+    pub fn reserve_far(&mut self, count: u32) -> bool {
+        if count > self.limits.far {
+            self.exhausted = Some(Exhausted::Far(count));
+            return false;
+        }
         // Slots of far things do not move, since near ones are numbered first.
         self.far.grow(count as usize);
+        true
+    }
+
+    /// Counts `work` towards the limit on events, though it is none: steps that take no time could go on for ever
+    /// within one event. False if the limit is reached.
+    #[inline]
+    pub fn spend(&mut self, work: u64) -> bool {
+        self.spent += work;
+        self.spent + self.events() < self.limits.events
+    }
+
+    /// The reason for which the run has ended before its time.
+    pub fn exhausted(&self) -> Option<Exhausted> {
+        self.exhausted
     }
 
     /// Which far thing `slot` belongs to; none for a near slot.
@@ -162,7 +211,7 @@ impl Calendar {
         let time = Time((key >> 64) as u64);
         // Also the horizon of stations that go on by themselves: none may pass the end of the run.
         self.end = end;
-        if time >= end {
+        if time >= end || self.is_over_limit() {
             return None;
         }
         self.now = time;
@@ -173,6 +222,15 @@ impl Calendar {
             self.far.remove_smallest((slot.0 - self.near_slots) as usize);
         }
         Some(slot)
+    }
+
+    #[inline(always)]
+    fn is_over_limit(&mut self) -> bool {
+        if self.events() + self.spent < self.limits.events && self.exhausted.is_none() {
+            return false;
+        }
+        self.exhausted.get_or_insert(Exhausted::Events(self.events()));
+        true
     }
 
     /// The time before which nothing but the event that is being handled can happen: its station may go on by
@@ -203,9 +261,12 @@ impl Calendar {
     /// # Panics
     /// There were 2^38 settings or more.
     pub fn finish(&mut self, end: Time) {
-        // Overflow would break the order of simultaneous events, so it is checked, but only once, here: in
-        // `set` it would cost every event, and a run of 2^38 settings takes hours.
-        assert!(self.sequence < 1 << SEQUENCE_BITS, "a run has at most {} events", 1u64 << SEQUENCE_BITS);
+        // Overflow would break the order of simultaneous events; the limits end a run long before.
+        debug_assert!(
+            self.sequence < 1 << SEQUENCE_BITS,
+            "a run has at most {} events",
+            1u64 << SEQUENCE_BITS
+        );
         // Statistics extend to the end of the run, not to its last event.
         self.now = end;
     }
@@ -405,6 +466,27 @@ mod tests {
         assert!(calendar.is_set(slot));
         assert_eq!(calendar.next(Time(6)), Some(slot));
         assert!(!calendar.is_set(slot));
+    }
+
+    #[test]
+    fn a_run_ends_at_its_limit_and_says_why() {
+        let mut calendar = Calendar::new(0, 1);
+        calendar.limit(Limits { events: 3, far: 5 });
+        let slot = calendar.far(0);
+        for time in 1..3 {
+            calendar.set(slot, Time(time), Priority::Arrival);
+            assert_eq!(calendar.next(Time::NEVER), Some(slot));
+        }
+        assert!(calendar.reserve_far(5) && !calendar.spend(1));
+        assert_eq!((calendar.exhausted(), calendar.events()), (None, 2));
+        calendar.set(slot, Time(9), Priority::Arrival);
+        assert_eq!(calendar.next(Time::NEVER), None);
+        assert_eq!(calendar.exhausted(), Some(Exhausted::Events(3)));
+        let mut calendar = Calendar::new(0, 1);
+        calendar.limit(Limits { events: 3, far: 5 });
+        assert!(!calendar.reserve_far(6));
+        calendar.set(slot, Time(9), Priority::Arrival);
+        assert_eq!((calendar.next(Time::NEVER), calendar.exhausted()), (None, Some(Exhausted::Far(6))));
     }
 
     proptest! {

@@ -136,7 +136,7 @@ mod ziggurat;
 
 pub use alias::Alias;
 pub use balance::{Balance, Busy};
-pub use calendar::{Calendar, Priority, Slot};
+pub use calendar::{Calendar, Exhausted, Limits, Priority, Slot};
 pub use distribution::Distribution;
 pub use laws::{LawViolation, Laws};
 pub use model::{Model, run};

@@ -21,14 +21,15 @@ pub trait Model {
 }
 
 /// Runs `model` from empty to `end`, or until it is over; statistics count from `warm_up` on. Events at `end`
-/// itself are not served: they belong to the time after the run.
+/// itself are not served: they belong to the time after the run. A run that reaches a limit of the calendar ends there,
+/// and `calendar.exhausted()` says so.
 // Generic and not `dyn Model`: `handle` is inlined into the loop of each system.
 pub fn run<M: Model>(model: &mut M, calendar: &mut Calendar, warm_up: Time, end: Time) {
     model.start(calendar);
     if warm_up > Time::ZERO {
         // A warm-up longer than the run leaves an empty observation, not a run beyond its end.
         advance(model, calendar, warm_up.min(end));
-        if model.is_over() {
+        if model.is_over() || calendar.exhausted().is_some() {
             return;
         }
         // The calendar stands at the end of the warm-up now, not at its last event: integrals begin there.
@@ -44,6 +45,9 @@ fn advance<M: Model>(model: &mut M, calendar: &mut Calendar, end: Time) {
         if model.is_over() {
             return;
         }
+    }
+    if calendar.exhausted().is_some() {
+        return;
     }
     // Not after an early end: the model is over at its last event, and statistics end there.
     calendar.finish(end);

@@ -42,8 +42,11 @@ impl Span {
     /// No time.
     pub const ZERO: Span = Span(0);
 
+    /// Longer than any run, 36 years: sums of a few such lengths are still numbers.
+    pub const LONGEST: Span = Span(1 << 60);
+
     /// `seconds` to the nearest nanosecond. What is negative or not a number counts as nothing; what is
-    /// longer than [`Time::NEVER`] is cut there.
+    /// longer than [`Span::LONGEST`] is cut there.
     #[inline]
     pub fn from_seconds(seconds: f64) -> Span {
         Span::from_nanoseconds(seconds * NANOSECONDS)
@@ -59,8 +62,14 @@ impl Span {
             Span((nanoseconds + WHOLE).to_bits() - WHOLE.to_bits())
         } else {
             // The conversion saturates, and makes 0 of NaN, as the documentation promises.
-            Span(nanoseconds as u64)
+            Span(nanoseconds as u64).min(Span::LONGEST)
         }
+    }
+
+    /// This length `count` times, cut at [`Span::LONGEST`].
+    #[inline]
+    pub fn times(self, count: u64) -> Span {
+        Span(self.0.saturating_mul(count)).min(Span::LONGEST)
     }
 
     /// The length in seconds.
@@ -142,7 +151,8 @@ mod tests {
         assert_eq!(Span::from_seconds(1.4e-9), Span(1));
         assert_eq!(Span::from_seconds(-1.0), Span::ZERO);
         assert_eq!(Span::from_seconds(f64::NAN), Span::ZERO);
-        assert_eq!(Span::from_seconds(1e300), Span(u64::MAX));
+        assert_eq!(Span::from_seconds(1e300), Span::LONGEST);
+        assert_eq!(Span::from_seconds(1e9).times(1 << 40), Span::LONGEST);
     }
 
     #[test]

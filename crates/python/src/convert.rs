@@ -44,14 +44,22 @@ impl<'py, T: DeserializeOwned> FromPyObject<'_, 'py> for Plain<T> {
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Plain<T>> {
         // By way of a tree, whose errors are those of JSON: an untagged or tagged enum buffers its input in any case.
-        serde_json::from_value(tree(&object)?)
+        serde_json::from_value(tree(&object, DEEPEST)?)
             .map(Plain)
             .map_err(|error| PyValueError::new_err(error.to_string()))
     }
 }
 
-/// The tree that a Python object stands for.
-fn tree(object: &Bound<'_, PyAny>) -> PyResult<Value> {
+/// Levels of lists and tables that are read: each takes a part of the stack, which must not run out.
+const DEEPEST: usize = 128;
+/// Digits of a number that a message repeats.
+const DIGITS_SHOWN: usize = 40;
+
+/// The tree that a Python object stands for, of at most `levels` levels.
+fn tree(object: &Bound<'_, PyAny>, levels: usize) -> PyResult<Value> {
+    let Some(below) = levels.checked_sub(1) else {
+        return Err(PyValueError::new_err(format!("is nested deeper than {DEEPEST} levels")));
+    };
     // bool before int: in Python a bool is an int.
     if object.is_none() {
         Ok(Value::Null)
@@ -69,13 +77,18 @@ fn tree(object: &Bound<'_, PyAny>) -> PyResult<Value> {
         // Keys are texts, as in JSON; any other is a TypeError of `extract`.
         table
             .iter()
-            .map(|(key, value)| Ok((key.extract()?, tree(&value)?)))
+            .map(|(key, value)| {
+                let key: String = key.extract()?;
+                tree(&value, below)
+                    .map(|value| (key.clone(), value))
+                    .map_err(|error| named(&key, &error, object.py()))
+            })
             .collect::<PyResult<Map<_, _>>>()
             .map(Value::Object)
     } else if let Ok(list) = object.cast::<PyList>() {
-        list.iter().map(|item| tree(&item)).collect::<PyResult<_>>().map(Value::Array)
+        list.iter().map(|item| tree(&item, below)).collect::<PyResult<_>>().map(Value::Array)
     } else if let Ok(tuple) = object.cast::<PyTuple>() {
-        tuple.iter().map(|item| tree(&item)).collect::<PyResult<_>>().map(Value::Array)
+        tuple.iter().map(|item| tree(&item, below)).collect::<PyResult<_>>().map(Value::Array)
     } else {
         let kind = object.get_type().name()?;
         Err(PyTypeError::new_err(format!(
@@ -90,8 +103,23 @@ fn integer(object: &Bound<'_, PyAny>) -> PyResult<Value> {
         return Ok(value.into());
     }
     // Seeds may have all 64 bits.
-    let refuse = |_| PyValueError::new_err(format!("{object} is outside of the 64-bit integers"));
-    object.extract::<u64>().map(Value::from).map_err(refuse)
+    object.extract::<u64>().map(Value::from).map_err(|_| {
+        // Longer ones than Python itself would print have no text.
+        let digits = object.str().map_or("a number without end".into(), |text| text.to_string());
+        let shown: String = digits.chars().take(DIGITS_SHOWN).collect();
+        let more = if shown.len() < digits.len() { "..." } else { "" };
+        PyValueError::new_err(format!("{shown}{more} is outside of the 64-bit integers"))
+    })
+}
+
+/// `error` about the entry `key` of a table.
+fn named(key: &str, error: &PyErr, py: Python<'_>) -> PyErr {
+    let message = format!("{key}: {}", error.value(py));
+    if error.is_instance_of::<PyTypeError>(py) {
+        PyTypeError::new_err(message)
+    } else {
+        PyValueError::new_err(message)
+    }
 }
 
 /// Serialises into Python objects, directly: a tree in between would sort the fields by name.

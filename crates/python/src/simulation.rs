@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use thinktime_log::OpenMode;
-use thinktime_systems::{Parameter, Replications, SYSTEMS, Simulation, SimulationError, system};
+use thinktime_systems::{Budget, Parameter, Replications, SYSTEMS, Simulation, SimulationError, system};
 
 use crate::convert::Plain;
 use crate::log::log_error;
@@ -131,19 +131,31 @@ impl NativeSimulation {
             .collect()
     }
 
-    /// Results of `count` replications from number `first` on. `progress` is called ten times per second with the
-    /// number of those done, from this thread; an exception of it, or Ctrl-C, ends the run.
-    #[pyo3(signature = (seed, first, count, threads = None, progress = None))]
+    /// Refuses `count` replications whose estimated cost is above `limits` on their events and memory [byte].
+    fn check_cost(&self, count: u64, limits: (u64, u64)) -> PyResult<()> {
+        let (events, bytes) = limits;
+        let checked = self.0.check_cost(count, Budget { events, bytes });
+        checked.map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// Results of `count` replications from number `first` on, within `limits` on their events and memory [byte].
+    /// `progress` is called ten times per second with the number of those done, from this thread; an exception of it, or
+    /// Ctrl-C, ends the run.
+    #[pyo3(signature = (seed, first, count, *, limits, threads = None, progress = None))]
+    #[expect(clippy::too_many_arguments, reason = "Python calls it by keyword")]
     fn run(
         &self,
         py: Python<'_>,
         seed: u64,
         first: u64,
         count: u64,
+        limits: (u64, u64),
         threads: Option<usize>,
         progress: Option<Bound<'_, PyAny>>,
     ) -> PyResult<NativeReplications> {
-        let work = Work { seed, replications: first..first.saturating_add(count), threads };
+        let (events, bytes) = limits;
+        let budget = Budget { events, bytes };
+        let work = Work { seed, replications: first..first.saturating_add(count), threads, budget };
         // Relaxed throughout: a count to be shown and a flag order no other memory; results come through the channel.
         let (done, stop) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
         let (sender, mut receiver) = channel();
@@ -195,6 +207,7 @@ struct Work {
     seed: u64,
     replications: Range<u64>,
     threads: Option<usize>,
+    budget: Budget,
 }
 
 impl Work {
@@ -205,7 +218,7 @@ impl Work {
         done: &AtomicU64,
         stop: &AtomicBool,
     ) -> Result<Replications, SimulationError> {
-        simulation.run(self.seed, self.replications, self.threads, |_| {
+        simulation.run(self.seed, self.replications, self.threads, self.budget, |_| {
             done.fetch_add(1, Ordering::Relaxed);
             !stop.load(Ordering::Relaxed)
         })

@@ -14,8 +14,9 @@ mod network;
 mod unix6;
 
 pub use kernel::{
-    Allowed, Amount, Interaction, LogMonitor, Monitor, NullMonitor, Outcome, Parameter, ParameterError,
-    Prepared, Replication, Replications, Response, Settings, Simulation, SimulationError, Source, System,
+    Allowed, Amount, Budget, Cost, Interaction, LogMonitor, Monitor, NullMonitor, Outcome, Parameter,
+    ParameterError, Prepared, Replication, Replications, Response, RunError, RunLength, Settings, Simulation,
+    SimulationError, Source, System,
 };
 
 /// Every simulated system, in the order in which they are listed.

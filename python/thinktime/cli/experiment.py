@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from thinktime.cli import messages
 from thinktime.cli.destination import SectionForm
+from thinktime.cli.limits import MaxEvents, MaxMemory, limits_of
 from thinktime.cli.progress import counted
 from thinktime.errors import InputError
 
@@ -49,8 +50,14 @@ def command(
     ] = None,
     threads: Annotated[
         int | None,
-        typer.Option("--threads", min=1, help="By default, one per core; the results do not depend on it."),
+        typer.Option(
+            "--threads",
+            min=1,
+            help="By default, one per core, which is also the most; the results do not depend on it.",
+        ),
     ] = None,
+    max_events: MaxEvents = None,
+    max_memory: MaxMemory = "",
     form: Annotated[
         SectionForm, typer.Option("--format", help="Format of the results; json and csv are unrounded.")
     ] = "text",
@@ -59,7 +66,8 @@ def command(
 
     Every combination of levels is simulated, by default with the same workloads, so that workloads are
     blocks. Each cell is a separate log. An interrupted experiment continues with --resume, which also
-    extends a finished one with more --replications.
+    extends a finished one with more --replications. The limits --max-events and --max-memory hold for
+    each cell.
 
     The design is a file in TOML: system, seed, replications (8), blocks (true), trace (false), responses
     (all), transformation (such as "log10"), and the tables [parameters], the same in all cells, and
@@ -80,8 +88,9 @@ def command(
     if output is not None:
         destination.check(output, force, "text")
     runs = _opened(design) if (design / "runs.json").exists() else None
+    how = {"threads": threads, "limits": limits_of(max_events, max_memory)}
     if runs is None:
-        runs = _run(design, folder, replications, resume=resume, force=force, threads=threads)
+        runs = _run(design, folder, replications, resume=resume, force=force, how=how)
     elif folder or replications or resume:
         raise InputError(f"{design}: is a folder of runs; give the design to simulate")
     document = ExperimentQuestion().answer((runs,), ExperimentOptions(responses=tuple(response or ())))
@@ -103,7 +112,7 @@ def _run(
     *,
     resume: bool,
     force: bool,
-    threads: int | None,
+    how: dict[str, Any],
 ) -> Runs:
     from thinktime.log import design
     from thinktime.log.runs import Runs
@@ -112,11 +121,11 @@ def _run(
     read = design.read(path)
     if replications is not None:
         read = replace(read, replications=replications)
-    experiments.check(read)
+    experiments.check(read, how["limits"])
     folder = folder or path.with_suffix("")
     runs = experiments.prepare(read, folder, resume=resume, force=force)
     with counted("simulating") as show:
-        experiments.run(read, runs, threads=threads, progress=None if show is None else _shown(show))
+        experiments.run(read, runs, **how, progress=None if show is None else _shown(show))
     return Runs.open(folder)
 
 

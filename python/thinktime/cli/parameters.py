@@ -35,7 +35,12 @@ def read(config: Path | None, given: Sequence[str]) -> dict[str, Any]:
         name, equals, text = item.partition("=")
         if not equals or not name:
             raise InputError(f"-p {item}: give NAME=VALUE, such as -p users=35")
-        parameters[name.strip()] = value(text.strip())
+        try:
+            parameters[name.strip()] = value(text.strip())
+        except RecursionError:
+            raise InputError(
+                f"-p {name.strip()}: its lists and tables are nested too deeply; give fewer levels"
+            ) from None
     return parameters
 
 

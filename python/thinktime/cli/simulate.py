@@ -9,6 +9,7 @@ import typer
 
 from thinktime.cli import messages
 from thinktime.cli.destination import SectionForm
+from thinktime.cli.limits import MaxEvents, MaxMemory, limits_of
 from thinktime.cli.progress import counted
 from thinktime.errors import InputError
 
@@ -48,13 +49,22 @@ def command(
     force: Annotated[bool, typer.Option("--force", help="Replace an existing log.")] = False,
     threads: Annotated[
         int | None,
-        typer.Option("--threads", min=1, help="By default, one per core; the results do not depend on it."),
+        typer.Option(
+            "--threads",
+            min=1,
+            help="By default, one per core, which is also the most; the results do not depend on it.",
+        ),
     ] = None,
+    max_events: MaxEvents = None,
+    max_memory: MaxMemory = "",
     form: Annotated[
         SectionForm, typer.Option("--format", help="Format of the results; json and csv are unrounded.")
     ] = "text",
 ) -> None:
     """Simulate a system in independent replications, and print its responses with confidence intervals.
+
+    Before it begins, the cost is estimated from the parameters: a simulation above --max-events or
+    --max-memory is refused, and the message names the parameter that drives the cost.
 
     With -o the replications become a log, which every analysis reads like that of a real machine. The same
     seed gives the same results, bit for bit; replication r has the same users whatever else differs.
@@ -85,6 +95,7 @@ def command(
                 seed=seed,
                 replications=replications,
                 threads=threads,
+                limits=limits_of(max_events, max_memory),
                 progress=progress,
             )
     except InputError as error:

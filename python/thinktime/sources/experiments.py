@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import shutil
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
@@ -19,6 +20,7 @@ from thinktime.log import facts
 from thinktime.log.design import Design, nearest
 from thinktime.log.runs import DESIGN_NAME, FILE_NAME, Cell, Level, Runs
 from thinktime.sources import simulated
+from thinktime.sources.simulated import LIMITS, Limits
 
 UNFINISHED, REPLACED = ".new", ".old"
 """Endings of the folder of a cell that is being written, and of the one that it replaces."""
@@ -52,6 +54,7 @@ class Simulate(Protocol):
         replications: int,
         first_replication: int,
         threads: int | None,
+        limits: Limits,
         progress: Callable[[int], object] | None,
     ) -> Replications: ...
 
@@ -66,8 +69,8 @@ class Progress:
     replications_done: int
 
 
-def check(design: Design) -> None:
-    """Refuse a design whose cells cannot all be simulated, or whose responses the system does not have.
+def check(design: Design, limits: Limits = LIMITS) -> None:
+    """Refuse a design with a cell that cannot be simulated within the limits, or with an unknown response.
 
     Raises
     ------
@@ -76,7 +79,7 @@ def check(design: Design) -> None:
         allowed ones.
     """
     for levels in design.cells:
-        _resolve(design, levels)
+        _check_cell(design, levels, limits)
     responses = simulated.responses(design.system, design.parameters_of(design.cells[0]))
     for name in (*design.responses, *(key for key in design.transformations if key != "*")):
         if name not in responses:
@@ -85,9 +88,10 @@ def check(design: Design) -> None:
             )
 
 
-def _resolve(design: Design, levels: Mapping[str, Level]) -> None:
+def _check_cell(design: Design, levels: Mapping[str, Level], limits: Limits) -> None:
+    parameters = design.parameters_of(levels)
     try:
-        simulated.resolve(design.system, design.parameters_of(levels))
+        simulated.check_cost(design.system, parameters, replications=design.replications, limits=limits)
     except InputError as error:
         raise InputError(f"{design.name}: cell {named(levels)}: {error}") from None
 
@@ -170,13 +174,15 @@ def run(
     runs: Runs,
     *,
     threads: int | None = None,
+    limits: Limits = LIMITS,
     progress: Callable[[Progress], object] | None = None,
     simulate: Simulate = simulated.simulate,
 ) -> None:
     """Simulate the missing replications of each cell up to `design.replications`, several cells at a time.
 
     A cell appears, or its replications are added, once its log is complete: an interrupted one is simulated
-    again. Results do not depend on threads, on interruptions, or on the order in which cells end.
+    again. Results do not depend on threads, on interruptions, or on the order in which cells end. The limits
+    hold for the replications of each cell that are simulated at one time.
 
     Raises
     ------
@@ -185,8 +191,8 @@ def run(
     WorkError
         A conservation law does not hold, or the work was interrupted.
     """
-    cores = threads or os.cpu_count() or 1
-    work = _Work(design, simulate)
+    cores = min(threads or sys.maxsize, os.cpu_count() or 1)
+    work = _Work(design, simulate, limits)
     missing = work.count(runs.cells)
     work.threads = max(1, cores // max(1, len(missing)))
     with ThreadPoolExecutor(min(cores, max(1, len(missing)))) as pool:
@@ -227,8 +233,9 @@ class _StoppedError(Exception):
 class _Work:
     """State shared by the threads."""
 
-    def __init__(self, design: Design, simulate: Simulate) -> None:
+    def __init__(self, design: Design, simulate: Simulate, limits: Limits) -> None:
         self.design = design
+        self.limits = limits
         self.threads = 1
         self.simulate = simulate
         self.stopping = threading.Event()
@@ -270,6 +277,7 @@ class _Work:
                 replications=self.design.replications - first,
                 first_replication=first,
                 threads=self.threads,
+                limits=self.limits,
                 progress=partial(self._progressed, cell),
             )
             self._keep(cell, made, first)

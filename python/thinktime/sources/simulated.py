@@ -21,6 +21,24 @@ if TYPE_CHECKING:
     from thinktime.stats.estimate import Estimate, NotApplicable
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Limits on the cost of a simulation.
+
+    A simulation whose estimated cost is larger is refused before it begins, and a replication that reaches
+    its share of the events ends with an error: no parameter makes a run that does not end.
+    """
+
+    max_events: int = 10**10
+    """Events of all replications: about ten minutes of one core."""
+    max_memory: int = 4 * 2**30
+    """Memory of the replications that run at one time, bytes. Fewer run at one time where that keeps it."""
+
+
+LIMITS = Limits()
+"""Limits where none are given."""
+
+
 class Source(str, Enum):
     """Kinds of sources of a default."""
 
@@ -117,6 +135,20 @@ def resolve(system: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
         A parameter is impossible.
     """
     return _prepare(system, parameters).parameters()
+
+
+def check_cost(
+    system: str, parameters: Mapping[str, Any], *, replications: int, limits: Limits = LIMITS
+) -> None:
+    """Refuse replications whose estimated cost is above the limits, without simulating them.
+
+    Raises
+    ------
+    InputError
+        A parameter is impossible, or the cost is too high; the message names the parameter that drives it.
+    """
+    simulation = _prepare(system, parameters)
+    _call(simulation.check_cost, replications, (limits.max_events, limits.max_memory))
 
 
 def machine(system: str, parameters: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -228,6 +260,7 @@ def simulate(
     replications: int = 1,
     first_replication: int = 0,
     threads: int | None = None,
+    limits: Limits = LIMITS,
     progress: Callable[[int], object] | None = None,
 ) -> Simulated:
     """Replications of a simulated system, run on all cores.
@@ -246,24 +279,41 @@ def simulate(
     first_replication : int
         Number of the first.
     threads : int, optional
-        By default one per core. The results are the same for any number.
+        By default one per core, which is also the most. The results are the same for any number.
+    limits : Limits, optional
+        What the replications may cost; by default, ``LIMITS``.
     progress : callable, optional
         Called now and then with the number of replications done.
 
     Raises
     ------
     InputError
-        A parameter is impossible, or all replications are copies of each other.
+        A parameter is impossible, all replications are copies of each other, or they cost more than a limit
+        allows; the message names the parameter that drives the cost.
     WorkError
         A conservation law does not hold: a defect.
     """
     import polars as pl
 
-    for name, value, least in (("seed", seed, 0), ("replications", replications, 1)):
-        if value < least:
-            raise InputError(f"{name} is {value}; give a whole number of at least {least}")
+    for name, value, least in (
+        ("seed", seed, 0),
+        ("first_replication", first_replication, 0),
+        ("replications", replications, 1),
+        ("max_events", limits.max_events, 1),
+        ("max_memory", limits.max_memory, 1),
+    ):
+        if not least <= value < 2**64:
+            raise InputError(f"{name} is {value}; give a whole number of at least {least} and below 2^64")
     simulation = _prepare(system, parameters)
-    replicated = _call(simulation.run, seed, first_replication, replications, threads, progress)
+    replicated = _call(
+        simulation.run,
+        seed,
+        first_replication,
+        replications,
+        limits=(limits.max_events, limits.max_memory),
+        threads=threads,
+        progress=progress,
+    )
     described = simulation.responses()
     rows = replicated.responses()
     columns: dict[str, Any] = {"replication": range(first_replication, first_replication + len(rows))}
@@ -294,6 +344,7 @@ def resume(
     seed: int | None = None,
     replications: int = 1,
     threads: int | None = None,
+    limits: Limits = LIMITS,
     progress: Callable[[int], object] | None = None,
 ) -> Simulated:
     """Further replications of the simulation in the log at `path`, numbered after its last one.
@@ -309,7 +360,7 @@ def resume(
         Values that must agree with those in the log.
     system, seed : optional
         System and seed, which must be those in the log.
-    replications, threads, progress
+    replications, threads, limits, progress
         As for `simulate`.
 
     Raises
@@ -345,6 +396,7 @@ def resume(
         replications=replications,
         first_replication=done[-1].number + 1 if done else 0,
         threads=threads,
+        limits=limits,
         progress=progress,
     )
 
@@ -379,7 +431,9 @@ def record(
         raise InputError(
             "warm_up is mser5, which needs the replications before they are recorded; give a time"
         )
-    none = _call(simulation.run, seed, replication, 0, 1, None)
+    none = _call(
+        simulation.run, seed, replication, 0, limits=(LIMITS.max_events, LIMITS.max_memory), threads=1
+    )
     _call(simulation.record, Path(path), "create", seed, replication, none, False)
     return Runs.open(path).cells[0].replications()[0].responses
 
@@ -393,15 +447,18 @@ def _prepare(system: str, parameters: Mapping[str, Any] | None) -> NativeSimulat
         from thinktime.sources import scripts
 
         given["script"] = scripts.resolve(given["script"], system)
-    prepared: NativeSimulation = _call(NativeSimulation, system, given)
+    try:
+        prepared: NativeSimulation = _call(NativeSimulation, system, given)
+    except TypeError as error:
+        raise InputError(f"{system}: {error}") from None
     return prepared
 
 
-def _call(act: Any, *arguments: Any) -> Any:
+def _call(act: Any, *arguments: Any, **options: Any) -> Any:
     from thinktime._native import NativeLogError, NativeSimulationError
 
     try:
-        return act(*arguments)
+        return act(*arguments, **options)
     except NativeSimulationError as error:
         raise WorkError(str(error)) from error
     except (NativeLogError, ValueError) as error:

@@ -8,6 +8,9 @@ use crate::time::{Span, Time};
 use super::turns::{Turn, Turns};
 use super::{Roster, Station, Visit};
 
+/// Slices that are given without the calendar: it must see now and then whether the run is over its limits.
+const MOST_AT_ONCE: u64 = 1 << 20;
+
 /// One server; customers come to level 0, the first of the lowest level that is not empty gets that level's time
 /// slice, and goes a level up if that was not enough; the last level is served round robin (Corbató, Merwin-Daggett
 /// and Daley 1962; Coffman and Kleinrock 1968).
@@ -83,7 +86,7 @@ impl Station for Feedback {
             let started = if turn.customer == customer { now } else { self.server.switch(now) };
             now = started + turn.remaining.min(self.slice());
             // At the horizon itself the calendar decides by priority and sequence which event is first.
-            if now >= horizon {
+            if now >= horizon || slices >= MOST_AT_ONCE {
                 calendar.count(slices - 1);
                 self.server.serve(turn, started, self.slice(), calendar);
                 return None;

@@ -44,6 +44,7 @@
 //! one, break signals, sign-on and sign-off.
 
 mod config;
+mod cost;
 mod disk;
 mod machine;
 mod measures;
@@ -61,7 +62,7 @@ use self::config::Config;
 use self::machine::Machine;
 use self::parameters::Parameters;
 use self::responses::RunTotals;
-use crate::kernel::{Configuration, Measured, Monitor, ParameterError, Settings, System};
+use crate::kernel::{Configuration, Cost, Measured, Monitor, ParameterError, RunLength, Settings, System};
 
 /// The system `apl360`.
 pub(crate) const fn system() -> System {
@@ -96,5 +97,9 @@ impl Configuration for Config {
 
     fn population(&self) -> u64 {
         u64::from(self.users)
+    }
+
+    fn cost(&self, run: RunLength) -> Cost {
+        self.cost(run)
     }
 }

@@ -12,7 +12,7 @@ use super::machine::Machine;
 use super::measures::Queue;
 use super::responses;
 use crate::kernel::testing::{Everything, configured, given, replicate, replication, response};
-use crate::kernel::{NullMonitor, Outcome, Simulated, Simulation};
+use crate::kernel::{Budget, NullMonitor, Outcome, Simulated, Simulation};
 use crate::system;
 
 /// Names of the schedulers.
@@ -24,7 +24,7 @@ fn refused(parameters: Value) -> String {
 
 fn outcomes(parameters: &Value, replications: u64) -> Vec<Outcome> {
     let simulation = Simulation::new(system("apl360").unwrap(), given(parameters)).unwrap();
-    simulation.run(1974, 0..replications, Some(2), |_| true).unwrap().outcomes
+    simulation.run(1974, 0..replications, Some(2), Budget::DEFAULT, |_| true).unwrap().outcomes
 }
 
 fn figure(outcome: &Outcome, name: &str) -> f64 {

@@ -43,6 +43,7 @@
 //! readers and punches; shared pages; virtual storage beyond the working set; overlap of a user's own I/O.
 
 mod config;
+mod cost;
 mod disks;
 mod dusetimr;
 mod machine;
@@ -67,7 +68,7 @@ use self::config::Config;
 use self::machine::Machine;
 use self::parameters::Parameters;
 use self::responses::RunTotals;
-use crate::kernel::{Configuration, Measured, Monitor, ParameterError, Settings, System};
+use crate::kernel::{Configuration, Cost, Measured, Monitor, ParameterError, RunLength, Settings, System};
 
 /// The system `cp67`.
 pub(crate) const fn system() -> System {
@@ -116,5 +117,9 @@ impl Configuration for Config {
 
     fn population(&self) -> u64 {
         u64::from(self.users)
+    }
+
+    fn cost(&self, run: RunLength) -> Cost {
+        self.cost(run)
     }
 }

@@ -301,7 +301,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.leaves_queue(user);
         // Its place is free before anybody is admitted, below.
         let done = &self.users[user as usize];
-        let typing = Span(self.config.line_time.0 * done.answer_lines);
+        let typing = self.config.line_time.times(done.answer_lines);
         let response = now.since(done.arrived);
         self.measures.interactions.leave(now, done.arrived);
         self.measures.responses.record(response);

@@ -13,7 +13,9 @@ use super::machine::Machine;
 use super::schedule::{DAY, Stretch};
 use super::storage::{Frame, Page, Storage};
 use crate::kernel::testing::{configured, given, replicate, replication, response};
-use crate::kernel::{Amount, Interaction, Monitor, NullMonitor, Outcome, Replication, Simulated, Simulation};
+use crate::kernel::{
+    Amount, Budget, Interaction, Monitor, NullMonitor, Outcome, Replication, Simulated, Simulation,
+};
 use crate::system;
 
 const STREAMS: Streams = Streams { seed: 67, replication: 0 };
@@ -326,7 +328,7 @@ proptest! {
     #[test]
     fn the_laws_hold_for_any_machine(parameters in any_parameters()) {
         let Ok(simulation) = Simulation::new(system("cp67").unwrap(), given(&parameters)) else { return Ok(()) };
-        let finished = simulation.run(3, 0..1, Some(1), |_| true);
+        let finished = simulation.run(3, 0..1, Some(1), Budget::DEFAULT, |_| true);
         prop_assert!(finished.is_ok(), "{:?}", finished.err());
     }
 }

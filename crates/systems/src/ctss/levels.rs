@@ -52,7 +52,7 @@ impl Scheduler {
     /// Longest run at `level`: twice as long at each level, so that a program that needs long turns is swapped less
     /// often.
     pub fn turn(&self, level: u32) -> Span {
-        Span(self.quantum.0.saturating_mul(1 << level))
+        self.quantum.times(1 << level)
     }
 
     /// Time for which a program at `level` may run in this turn before the most urgent one that waits, at `waiting`,

@@ -197,7 +197,7 @@ impl<M: Monitor> Machine<'_, M> {
     /// Lines typed or printed cost supervisor time.
     fn lines(&mut self, lines: u32) {
         self.measures.counts.lines += u64::from(lines);
-        self.chores += Span(self.config.line_overhead.0 * u64::from(lines));
+        self.chores += self.config.line_overhead.times(u64::from(lines));
     }
 
     /// The scheduler gets an input: for the program that waits for it, or for one that comes from the disk.
@@ -484,7 +484,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
         if step.waiting.is_some() {
             // The user waits until the answer has been typed; thinking begins then.
-            let typing = Span(config.line_time.0 * u64::from(input.lines));
+            let typing = config.line_time.times(u64::from(input.lines));
             self.thinks(user, now + typing, calendar);
         }
     }

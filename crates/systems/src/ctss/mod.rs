@@ -39,6 +39,7 @@
 //! not moved to a lower level. The file directory has no size: nothing depends on it.
 
 mod config;
+mod cost;
 mod levels;
 mod machine;
 mod measures;
@@ -56,7 +57,7 @@ use self::config::Config;
 use self::machine::Machine;
 use self::parameters::Parameters;
 use self::responses::RunTotals;
-use crate::kernel::{Configuration, Measured, Monitor, ParameterError, Settings, System};
+use crate::kernel::{Configuration, Cost, Measured, Monitor, ParameterError, RunLength, Settings, System};
 
 /// The system `ctss`.
 pub(crate) const fn system() -> System {
@@ -118,5 +119,9 @@ impl Configuration for Config {
 
     fn population(&self) -> u64 {
         u64::from(self.users)
+    }
+
+    fn cost(&self, run: RunLength) -> Cost {
+        self.cost(run)
     }
 }

@@ -11,7 +11,7 @@ use super::machine::Machine;
 use super::measures::State;
 use super::responses;
 use crate::kernel::testing::{Everything, configured, given, replicate, replication, response};
-use crate::kernel::{NullMonitor, Outcome, Simulated, Simulation};
+use crate::kernel::{Budget, NullMonitor, Outcome, Simulated, Simulation};
 use crate::system;
 
 fn with(mut parameters: Value, more: Value) -> Value {
@@ -21,7 +21,8 @@ fn with(mut parameters: Value, more: Value) -> Value {
 
 fn column(parameters: &Value, replications: u64, name: &str) -> Vec<f64> {
     let simulation = Simulation::new(system("ctss").unwrap(), given(parameters)).unwrap();
-    let outcomes = simulation.run(1969, 0..replications, Some(2), |_| true).unwrap().outcomes;
+    let outcomes =
+        simulation.run(1969, 0..replications, Some(2), Budget::DEFAULT, |_| true).unwrap().outcomes;
     let names = simulation.prepared().responses();
     let at = names.iter().position(|response| response.name == name).unwrap();
     outcomes.iter().map(|outcome| outcome.responses[at]).collect()

@@ -32,7 +32,7 @@ impl ParameterError {
         ParameterError {
             system: system.into(),
             parameter: parameter.into(),
-            problem: format!("{given} was given"),
+            problem: format!("{} was given", shortened(given)),
             remedy: remedy.into(),
         }
     }
@@ -48,18 +48,29 @@ impl ParameterError {
     }
 }
 
+/// Beginning of a value for a message: lists and numbers can be long.
+pub(super) fn shortened(value: impl std::fmt::Display) -> String {
+    const MOST: usize = 200;
+    let text = value.to_string();
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
+}
+
 /// Values that a parameter may take.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Allowed {
     /// A whole number.
     Integer { from: u64, to: u64 },
-    /// A finite number; `exclusive` leaves `from` itself out, `or` is a word that stands for a number.
+    /// A number; `exclusive` leaves `from` itself out, `or` is a word that stands for a number.
+    // An upper bound for each, so that no sum of what follows from them can overflow.
     Number {
         from: f64,
         #[serde(default)]
         exclusive: bool,
-        to: Option<f64>,
+        to: f64,
         or: Option<String>,
     },
     /// One of these words.
@@ -80,13 +91,12 @@ impl Allowed {
         let unit = if unit.is_empty() { String::new() } else { format!(" [{unit}]") };
         match self {
             Allowed::Integer { from, to } => format!("give a whole number from {from} to {to}{unit}"),
-            Allowed::Number { from, or: Some(word), .. } => {
-                format!("give a number of at least {from}, or {word}")
+            Allowed::Number { from, to, or: Some(word), .. } => {
+                format!("give a number from {from} to {to}, or {word}")
             }
             Allowed::Number { from, exclusive, to, or: None } => {
                 let least = if *exclusive { "above" } else { "of at least" };
-                let most = to.map(|to| format!(" and at most {to}")).unwrap_or_default();
-                format!("give a number {least} {from}{most}{unit}")
+                format!("give a number {least} {from} and at most {to}{unit}")
             }
             Allowed::Choice(words) => format!("give one of: {}", words.join(", ")),
             Allowed::Flag => "give true or false".into(),
@@ -106,10 +116,7 @@ impl Allowed {
         match self {
             Allowed::Integer { from, to } => value.as_u64().is_some_and(|n| (*from..=*to).contains(&n)),
             Allowed::Number { from, exclusive, to, or } => match value.as_f64() {
-                Some(number) => {
-                    number <= to.unwrap_or(f64::INFINITY)
-                        && if *exclusive { number > *from } else { number >= *from }
-                }
+                Some(number) => number <= *to && if *exclusive { number > *from } else { number >= *from },
                 None => or.is_some() && value.as_str() == or.as_deref(),
             },
             Allowed::Choice(words) => value.as_str().is_some_and(|word| words.iter().any(|w| w == word)),
@@ -338,7 +345,7 @@ impl Settings {
                 Ok(if value.is_string() { value.clone() } else { script.to_json() })
             }
             _ if parameter.allowed.admits(value) => Ok(value.clone()),
-            _ => Err(wrong(format!("{value} was given"), remedy)),
+            _ => Err(wrong(format!("{} was given", shortened(value)), remedy)),
         }
     }
 
@@ -400,6 +407,16 @@ impl Settings {
         ParameterError::new(self.system, name, given, remedy)
     }
 
+    /// The system whose parameters they are.
+    pub(crate) fn system(&self) -> &'static str {
+        self.system
+    }
+
+    /// The value of the parameter `name`, if there is one of this name.
+    pub(crate) fn value(&self, name: &str) -> Option<&Value> {
+        self.values.get(name)
+    }
+
     /// All of them, for the manifest.
     pub fn to_json(&self) -> Value {
         json!(self.values)
@@ -428,7 +445,7 @@ mod tests {
         [[parameter]]
         name = "processor.time_slice"
         default = 0.1
-        allowed = { number = { from = 0, exclusive = true } }
+        allowed = { number = { from = 0, exclusive = true, to = 10 } }
         description = "Longest run"
         source.calibrated = "Table 1"
 
@@ -485,7 +502,7 @@ mod tests {
         );
         assert_eq!(
             error(&json!({"processor_time_slice": -1})),
-            "apl360: processor_time_slice: -1 was given; give a number above 0"
+            "apl360: processor_time_slice: -1 was given; give a number above 0 and at most 10"
         );
         assert_eq!(
             error(&json!({"scheduler": "fb"})),
@@ -521,7 +538,7 @@ mod tests {
         match &parameter.allowed {
             Allowed::Integer { from, to } => vec![json!(from), json!(to)],
             Allowed::Number { from, to, or, .. } => {
-                let number = [json!(to.unwrap_or(from + 1.0))];
+                let number = [json!(to.min(from + 1.0))];
                 number.into_iter().chain(or.iter().map(|word| json!(word))).collect()
             }
             Allowed::Choice(words) => words.iter().map(|word| json!(word)).collect(),

@@ -6,9 +6,13 @@ use std::sync::LazyLock;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use thinktime_engine::{Batches, Calendar, LawViolation, Laws, Model, Span, Streams, Time, run};
+use thinktime_engine::{
+    Batches, Calendar, Exhausted, LawViolation, Laws, Limits, Model, Span, Streams, Time, run,
+};
 use thinktime_log::Column;
+use thiserror::Error;
 
+use super::cost::{Cost, RunLength};
 use super::monitor::{LogMonitor, Monitor, NullMonitor};
 use super::parameter::{Parameter, ParameterError, ParameterFile, Settings};
 
@@ -49,6 +53,9 @@ pub(crate) trait Configuration: Send + Sync + Sized + 'static {
 
     /// Number of users at the terminals, for the log.
     fn population(&self) -> u64;
+
+    /// Estimated events and memory of a run, without those of samples.
+    fn cost(&self, run: RunLength) -> Cost;
 }
 
 /// A machine from its first event to its last; `machine.rs` of a room implements it.
@@ -96,8 +103,11 @@ pub trait Prepared: Send + Sync {
     /// Number of users at the terminals, for the log.
     fn population(&self) -> u64;
 
+    /// Estimated events and memory of a run, without those of samples.
+    fn cost(&self, run: RunLength) -> Cost;
+
     /// One replication, from empty to its end, with every law checked.
-    fn run(&self, replication: &Replication, log: Option<&mut LogMonitor>) -> Result<Outcome, LawViolation>;
+    fn run(&self, replication: &Replication, log: Option<&mut LogMonitor>) -> Result<Outcome, RunError>;
 }
 
 /// A configuration with its responses, which are described once for all replications: their names are texts that
@@ -132,7 +142,11 @@ impl<C: Configuration> Prepared for Ready<C> {
         self.configuration.population()
     }
 
-    fn run(&self, replication: &Replication, log: Option<&mut LogMonitor>) -> Result<Outcome, LawViolation> {
+    fn cost(&self, run: RunLength) -> Cost {
+        self.configuration.cost(run)
+    }
+
+    fn run(&self, replication: &Replication, log: Option<&mut LogMonitor>) -> Result<Outcome, RunError> {
         match log {
             Some(log) => replicate(&self.configuration, &self.responses, replication, log),
             // Two copies of the machine are compiled: in the one without a log, all reporting is removed.
@@ -141,17 +155,38 @@ impl<C: Configuration> Prepared for Ready<C> {
     }
 }
 
+/// Reasons for a replication without results.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RunError {
+    /// It contradicted itself: a defect of the model.
+    #[error(transparent)]
+    LawViolation(#[from] LawViolation),
+    /// It reached a limit.
+    #[error("the run reached its limit at {now}: {exhausted:?}")]
+    Exhausted {
+        /// The limit.
+        exhausted: Exhausted,
+        /// How far it came.
+        now: Time,
+    },
+}
+
 /// Runs one replication of `configuration`, and checks its laws.
 pub(crate) fn replicate<C: Configuration, M: Monitor>(
     configuration: &C,
     responses: &[Measured<C>],
     replication: &Replication,
     monitor: &mut M,
-) -> Result<Outcome, LawViolation> {
+) -> Result<Outcome, RunError> {
     let mut calendar = <C::Machine<'_, M>>::calendar(configuration);
+    calendar.limit(replication.limits);
     let mut machine = C::Machine::new(configuration, replication, monitor);
     run(&mut machine, &mut calendar, replication.warm_up, replication.end);
     // Filled by the checks that run: a law that nobody checked is not reported.
+    if let Some(exhausted) = calendar.exhausted() {
+        // Not finished: a run cut short in the middle of an event need not keep its laws.
+        return Err(RunError::Exhausted { exhausted, now: calendar.now() });
+    }
     let mut laws = Laws::default();
     machine.finish(&mut calendar, &mut laws)?;
     let now = calendar.now();
@@ -218,6 +253,8 @@ pub struct Replication {
     pub end: Time,
     /// Length of the intervals of `samples`.
     pub interval: Span,
+    /// Most that it may take.
+    pub limits: Limits,
 }
 
 /// Description of one response of a replication.
@@ -272,10 +309,12 @@ impl<C: Configuration> Measured<C> {
 
     /// Not a number where there is none, such as the mean of no observation.
     fn of(&self, totals: &C::Totals<'_>) -> f64 {
-        match self.value {
+        let value = match self.value {
             Computed::Of(value) => value(totals),
             Computed::At(index, value) => value(totals, index),
-        }
+        };
+        // A ratio to a count of none is as little a number as the mean of none.
+        if value.is_finite() { value } else { f64::NAN }
     }
 }
 

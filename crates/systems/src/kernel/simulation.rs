@@ -1,19 +1,23 @@
 //! Runs of a system: its settings, how long, with which warm-up, how often; into memory or into a log.
 
+use std::num::NonZero;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::available_parallelism;
 
 use serde_json::{Map, Value, json};
 use thinktime_engine::{
-    Batches, DuplicateReplications, LawViolation, Laws, Pool, Span, Streams, Time, common_cut, replicate,
+    Batches, DuplicateReplications, LawViolation, Laws, Limits, Pool, Span, Streams, Time, common_cut,
+    replicate,
 };
 use thinktime_log::{LogError, OpenMode, Session};
 use thiserror::Error;
 
+use super::cost::{Admission, Budget, RunLength};
 use super::monitor::{LogMonitor, Tables};
 use super::parameter::{Common, ParameterError, Settings};
-use super::replicate::{Outcome, Prepared, Replication, System};
+use super::replicate::{Outcome, Prepared, Replication, RunError, System};
 
 /// Reasons for a simulation without results.
 #[derive(Debug, Error)]
@@ -69,6 +73,10 @@ pub struct Replications {
     pub warm_up: Span,
     /// Whether MSER-5 found its end in the first half of the runs; none where it was given.
     pub settled: Option<bool>,
+    /// What each of them may take, also when it is run again to be recorded.
+    limits: Limits,
+    /// What they may take together.
+    budget: Budget,
 }
 
 impl Replications {
@@ -115,17 +123,32 @@ impl Simulation {
         &self.settings
     }
 
-    /// Runs `replications` on `threads` threads, by default one per core. `done` is called after each of them, from any
-    /// thread, and stops the rest by returning false.
+    /// Refuses a number of replications whose estimated cost is above `budget`.
+    pub fn check_cost(&self, replications: u64, budget: Budget) -> Result<(), ParameterError> {
+        self.admission(replications, budget).check()
+    }
+
+    /// Runs `replications` within `budget`, on `threads` threads at most, by default one per core. `done` is called
+    /// after each of them, from any thread, and stops the rest by returning false.
+    ///
+    /// # Errors
+    /// Their estimated cost is above the budget, one of them reached its share of it, or there are no figures.
     pub fn run(
         &self,
         seed: u64,
         replications: Range<u64>,
         threads: Option<usize>,
+        budget: Budget,
         done: impl Fn(u64) -> bool + Sync + Send,
     ) -> Result<Replications, SimulationError> {
-        let pool = Pool::new(threads).map_err(|problem| SimulationError::Threads {
-            threads: threads.map_or("any".into(), |n| n.to_string()),
+        let admission = self.admission(replications.end.saturating_sub(replications.start), budget);
+        admission.check()?;
+        let limits = admission.limits();
+        let cores = available_parallelism().map_or(1, NonZero::get);
+        // More threads than cores gain nothing, and fewer change no figure.
+        let threads = threads.unwrap_or(cores).min(cores).min(admission.at_once());
+        let pool = Pool::new(Some(threads)).map_err(|problem| SimulationError::Threads {
+            threads: threads.to_string(),
             problem: problem.to_string(),
         })?;
         let stopped = AtomicBool::new(false);
@@ -135,7 +158,8 @@ impl Simulation {
                 if stopped.load(Ordering::Relaxed) {
                     return Err(SimulationError::Stopped);
                 }
-                let outcome = self.replication(seed, replication, warm_up, None)?;
+                let run = self.timed(seed, replication, warm_up, limits);
+                let outcome = self.replication(&run, None, &admission)?;
                 // Replications under way finish; only those that have not begun are refused.
                 stopped.fetch_or(!done(replication), Ordering::Relaxed);
                 Ok(outcome)
@@ -156,26 +180,47 @@ impl Simulation {
         // Copies would have a spread of zero, and their interval would be a lie.
         let rows: Vec<Vec<f64>> = outcomes.iter().map(|outcome| outcome.responses.clone()).collect();
         DuplicateReplications::refuse(&rows)?;
-        Ok(Replications { first_replication: replications.start, outcomes, warm_up, settled })
+        Ok(Replications { first_replication: replications.start, outcomes, warm_up, settled, limits, budget })
     }
 
     /// Runs one replication, into `log` if there is one.
-    fn replication(
-        &self,
-        seed: u64,
-        number: u64,
-        warm_up: Span,
-        log: Option<&mut LogMonitor>,
-    ) -> Result<Outcome, SimulationError> {
-        let replication = Replication {
+    /// The cost of a number of replications, and what they may cost.
+    fn admission(&self, replications: u64, budget: Budget) -> Admission<'_> {
+        let length_s = self.plan.length.seconds();
+        // A sample is an event, and a row of the log: both are made only where somebody listens.
+        let interval_s = self.plan.interval.seconds();
+        let samples = length_s / interval_s;
+        Admission {
+            settings: &self.settings,
+            cost: self.prepared.cost(RunLength { length_s, interval_s }).events("interval", samples),
+            length_s,
+            replications,
+            passes: if self.plan.warm_up == WarmUp::Mser5 { 2 } else { 1 },
+            budget,
+        }
+    }
+
+    fn timed(&self, seed: u64, number: u64, warm_up: Span, limits: Limits) -> Replication {
+        Replication {
             streams: Streams { seed, replication: number },
             warm_up: Time::ZERO + warm_up,
             end: Time::ZERO + self.plan.length,
             interval: self.plan.interval,
-        };
-        self.prepared
-            .run(&replication, log)
-            .map_err(|violation| SimulationError::LawViolation { replication: number, violation })
+            limits,
+        }
+    }
+
+    fn replication(
+        &self,
+        run: &Replication,
+        log: Option<&mut LogMonitor>,
+        admission: &Admission<'_>,
+    ) -> Result<Outcome, SimulationError> {
+        let replication = run.streams.replication;
+        self.prepared.run(run, log).map_err(|error| match error {
+            RunError::LawViolation(violation) => SimulationError::LawViolation { replication, violation },
+            RunError::Exhausted { exhausted, now } => admission.exhausted(replication, exhausted, now).into(),
+        })
     }
 
     /// Runs one replication again, as a session of the log at `dir`, with its trace if `trace`.
@@ -208,7 +253,10 @@ impl Simulation {
         };
         // After the configuration has run once: a log is begun only for a run that holds its laws.
         let mut log = LogMonitor::begin(dir, mode, session, tables)?;
-        let outcome = self.replication(seed, number, finished.warm_up, Some(&mut log))?;
+        let admission = self.admission(finished.outcomes.len().max(1) as u64, finished.budget);
+        admission.check()?;
+        let run = self.timed(seed, number, finished.warm_up, finished.limits);
+        let outcome = self.replication(&run, Some(&mut log), &admission)?;
         let facts = [("replication", self.facts(number, finished, &outcome))];
         Ok(log.finish(outcome.ended, &facts)?)
     }

@@ -1,11 +1,11 @@
 //! Helpers for the tests of rooms.
 
 use serde_json::{Map, Value};
-use thinktime_engine::{LawViolation, Span, Streams, Time};
+use thinktime_engine::{Limits, Span, Streams, Time};
 
 use super::monitor::{Amount, Interaction, Monitor};
 use super::parameter::Settings;
-use super::replicate::{self, Configuration, Outcome, Replication};
+use super::replicate::{self, Configuration, Outcome, Replication, RunError};
 use crate::system;
 
 /// The parameters of a test as the command line gives them.
@@ -31,14 +31,20 @@ pub(crate) fn replicate<C: Configuration, M: Monitor>(
     config: &C,
     replication: &Replication,
     monitor: &mut M,
-) -> Result<Outcome, LawViolation> {
+) -> Result<Outcome, RunError> {
     replicate::replicate(config, &config.responses(), replication, monitor)
 }
 
 /// A replication of `end_s` seconds, sampled every minute.
 pub(crate) fn replication(streams: Streams, warm_up_s: f64, end_s: f64) -> Replication {
     let time = |seconds| Time::ZERO + Span::from_seconds(seconds);
-    Replication { streams, warm_up: time(warm_up_s), end: time(end_s), interval: Span::from_seconds(60.0) }
+    Replication {
+        streams,
+        warm_up: time(warm_up_s),
+        end: time(end_s),
+        interval: Span::from_seconds(60.0),
+        limits: Limits::OF_KEYS,
+    }
 }
 
 /// Keeps every report of a machine.

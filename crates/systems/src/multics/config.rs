@@ -197,7 +197,7 @@ impl Config {
 
     /// Processor time that a process has at `level` while it is eligible.
     pub fn quantum_of(&self, level: usize) -> Span {
-        Span(self.quantum.0 << level.min(self.levels - 1))
+        self.quantum.times(1 << level.min(self.levels - 1))
     }
 
     /// Time from `from` to `to` by the clock of the user at the terminal, which moves in steps.

@@ -276,7 +276,7 @@ impl<M: Monitor> Machine<'_, M> {
         section.length =
             // Each place that the hand looks at takes time under the lock: page faults get dearer as core
             // fills up.
-            self.config.before_page(section.length) + Span(u64::from(taken.examined) * self.config.examine.0);
+            self.config.before_page(section.length) + self.config.examine.times(u64::from(taken.examined));
         self.enters(cpu, Event::PageFault, section, None, Then::AskForPage { out }, calendar);
     }
 

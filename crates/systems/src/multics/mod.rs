@@ -43,6 +43,7 @@
 //! the drum filling up; what a process is charged for interrupts and getwork.
 
 mod config;
+mod cost;
 mod disks;
 mod events;
 mod in_force;
@@ -71,7 +72,7 @@ use self::machine::Machine;
 use self::parameters::Parameters;
 use self::responses::RunTotals;
 use self::users::Role;
-use crate::kernel::{Configuration, Measured, Monitor, ParameterError, Settings, System};
+use crate::kernel::{Configuration, Cost, Measured, Monitor, ParameterError, RunLength, Settings, System};
 
 /// The system `multics`.
 pub(crate) const fn system() -> System {
@@ -131,5 +132,9 @@ impl Configuration for Config {
 
     fn population(&self) -> u64 {
         self.roles.iter().filter(|role| **role != Role::Housekeeping).count() as u64
+    }
+
+    fn cost(&self, run: RunLength) -> Cost {
+        self.cost(run)
     }
 }

@@ -53,6 +53,7 @@
 //! Blocking, batches, losses, several servers but with fcfs and priority; the systems of the other rooms have
 //! what they need of these.
 
+mod cost;
 mod draws;
 mod fields;
 mod model;
@@ -66,7 +67,7 @@ mod tests;
 use serde_json::{Value, json};
 use thinktime_log::Column;
 
-use crate::kernel::{Configuration, Measured, Monitor, ParameterError, Settings, System};
+use crate::kernel::{Configuration, Cost, Measured, Monitor, ParameterError, RunLength, Settings, System};
 
 use model::Model;
 use plan::{Parameters, Plan, StationPlan};
@@ -105,5 +106,9 @@ impl Configuration for Plan {
 
     fn population(&self) -> u64 {
         self.users()
+    }
+
+    fn cost(&self, run: RunLength) -> Cost {
+        self.cost(run)
     }
 }

@@ -259,9 +259,11 @@ impl<M: Monitor> Model<'_, M> {
                 free
             }
             None => {
+                // A delay station needs the customer's own far slot. Without room for it the run is over.
+                if !calendar.reserve_far(self.customers.len() as u32 + 1) {
+                    return;
+                }
                 self.customers.push(arrived);
-                // A delay station needs the customer's own far slot.
-                calendar.reserve_far(self.customers.len() as u32);
                 self.customers.len() as u32 - 1
             }
         };

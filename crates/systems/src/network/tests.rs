@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use crate::kernel::{Simulation, SimulationError};
+use crate::kernel::{Budget, Simulation, SimulationError};
 use crate::system;
 
 fn simulation(parameters: &Value) -> Result<Simulation, String> {
@@ -15,7 +15,7 @@ fn simulation(parameters: &Value) -> Result<Simulation, String> {
 fn estimate(parameters: &Value, replications: u64, response: &str) -> (f64, f64) {
     let simulation = simulation(parameters).unwrap();
     let index = simulation.prepared().responses().iter().position(|r| r.name == response).unwrap();
-    let finished = simulation.run(1974, 0..replications, Some(2), |_| true).unwrap();
+    let finished = simulation.run(1974, 0..replications, Some(2), Budget::DEFAULT, |_| true).unwrap();
     let n = replications as f64;
     let values: Vec<f64> = finished.outcomes.iter().map(|outcome| outcome.responses[index]).collect();
     let mean = values.iter().sum::<f64>() / n;
@@ -264,10 +264,10 @@ fn nothing_random_is_not_replicated() {
         json!({"users": 2, "think": 3, "stations": [{"name": "cpu", "discipline": "fcfs", "service": 1}]});
     let simulation = simulation(&parameters).unwrap();
     assert!(matches!(
-        simulation.run(1, 0..2, None, |_| true),
+        simulation.run(1, 0..2, None, Budget::DEFAULT, |_| true),
         Err(SimulationError::DuplicateReplications(_))
     ));
-    assert!(simulation.run(1, 0..1, None, |_| true).is_ok());
+    assert!(simulation.run(1, 0..1, None, Budget::DEFAULT, |_| true).is_ok());
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn responses_have_names_of_their_own() {
     for parameters in [closed(600.0, 0.0, swapped()), open(1.0, "fcfs", "1")] {
         let simulation = simulation(&parameters).unwrap();
         let mut names: Vec<_> = simulation.prepared().responses().into_iter().map(|r| r.name).collect();
-        let finished = simulation.run(1, 0..2, None, |_| true).unwrap();
+        let finished = simulation.run(1, 0..2, None, Budget::DEFAULT, |_| true).unwrap();
         assert_eq!(finished.outcomes[0].responses.len(), names.len());
         let all = names.len();
         names.sort();
@@ -326,6 +326,6 @@ proptest! {
                 {"name": "open", "arrivals": "exponential(mean=2)", "route": ["s2", "s0", "s2"],
                  "service": {"s0": "exponential(mean=0.1)"}}]});
         let simulation = simulation(&parameters).unwrap();
-        simulation.run(seed, 0..1, Some(1), |_| true).unwrap();
+        simulation.run(seed, 0..1, Some(1), Budget::DEFAULT, |_| true).unwrap();
     }
 }

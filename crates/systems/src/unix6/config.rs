@@ -62,9 +62,9 @@ pub(super) struct Config {
     /// Whether statistics begin when every worker has written to the terminal.
     pub warm_up_on_output: bool,
     /// Speed of the processor relative to the one that processor times are given for.
-    speed: f64,
+    pub speed: f64,
     /// Demands of the workers.
-    workload: Workload,
+    pub workload: Workload,
     /// Length of each worker's image, its text left out [click].
     sizes: Vec<u64>,
     /// Pure text that the workers share [click].
@@ -72,7 +72,7 @@ pub(super) struct Config {
     /// Images of `init`, the shell, the parent of the workers, and `update` [click].
     system_sizes: [u64; 4],
     /// Time between two runs of `/etc/update`.
-    update_interval: Span,
+    pub update_interval: Span,
 }
 
 /// Processor time that the kernel takes, on this processor.
@@ -93,18 +93,18 @@ pub(super) struct Costs {
 impl Costs {
     /// Processor time of printing.
     pub fn print(&self, characters: u64) -> Span {
-        Span(self.character.0 * characters)
+        self.character.times(characters)
     }
 
     /// Processor time of copying an image in memory.
     pub fn copy(&self, clicks: u64) -> Span {
-        Span(self.copied_click.0 * clicks)
+        self.copied_click.times(clicks)
     }
 }
 
 /// Demands of the workers.
 #[derive(Clone, Debug)]
-enum Workload {
+pub(super) enum Workload {
     Prototypes(Arc<Prototypes>),
     Children(Arc<Children>),
 }

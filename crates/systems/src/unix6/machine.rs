@@ -246,6 +246,10 @@ impl<M: Monitor> Machine<'_, M> {
         loop {
             let now = calendar.now();
             let left = self.processes[p].left;
+            // Steps that cost nothing could follow one another for ever, without an event.
+            if !calendar.spend(u64::from(left == Span::ZERO)) {
+                return;
+            }
             if left > Span::ZERO {
                 // Interrupts that were charged to this process come before its own time.
                 calendar.set(PROCESSOR, now + self.interrupts + left, Priority::Completion);

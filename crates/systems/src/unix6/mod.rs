@@ -50,6 +50,7 @@
 mod block_io;
 mod calls;
 mod config;
+mod cost;
 mod disks;
 mod files;
 mod interactions;
@@ -76,7 +77,7 @@ use self::config::Config;
 use self::machine::Machine;
 use self::parameters::Parameters;
 use self::responses::RunTotals;
-use crate::kernel::{Configuration, Measured, Monitor, ParameterError, Settings, System};
+use crate::kernel::{Configuration, Cost, Measured, Monitor, ParameterError, RunLength, Settings, System};
 
 /// The system `unix6`.
 pub(crate) const fn system() -> System {
@@ -114,5 +115,9 @@ impl Configuration for Config {
 
     fn population(&self) -> u64 {
         u64::from(self.workers())
+    }
+
+    fn cost(&self, run: RunLength) -> Cost {
+        self.cost(run)
     }
 }

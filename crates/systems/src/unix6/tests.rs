@@ -13,7 +13,7 @@ use super::states::{Role, priority};
 use super::units::blocks;
 use super::workload::{Birth, Program, Step};
 use crate::kernel::testing::{configured, given, replicate, replication, response};
-use crate::kernel::{Amount, Interaction, Monitor, NullMonitor, Outcome, Simulated, Simulation};
+use crate::kernel::{Amount, Budget, Interaction, Monitor, NullMonitor, Outcome, Simulated, Simulation};
 use crate::system;
 
 fn with(mut parameters: Value, more: Value) -> Value {
@@ -349,7 +349,7 @@ fn free_pieces_that_are_too_small_keep_a_process_out() {
 #[test]
 fn a_run_that_is_cut_off_has_no_elapsed_time() {
     let simulation = Simulation::new(system("unix6").unwrap(), given(&json!({"length": 30}))).unwrap();
-    let finished = simulation.run(1, 0..2, Some(1), |_| true).unwrap();
+    let finished = simulation.run(1, 0..2, Some(1), Budget::DEFAULT, |_| true).unwrap();
     for outcome in &finished.outcomes {
         assert!(figure(outcome, "elapsed_s").is_nan());
         assert_eq!(outcome.ended, Time::ZERO + Span::from_seconds(30.0));

@@ -165,8 +165,9 @@ pub(super) struct Prototype {
     file: usize,
     /// Interactions that are still to come.
     left: u64,
-    /// Steps that are left of this interaction.
-    steps: VecDeque<Step>,
+    /// What it does before its first interaction.
+    first: Option<Step>,
+    interaction: Interaction,
     pages: Pages,
     /// Where the next read or write begins [byte].
     position: u64,
@@ -192,7 +193,8 @@ impl Prototype {
             // Each has a file of its own.
             file: number as usize,
             pages: Pages::new(pages, number, streams),
-            steps: first.into_iter().collect(),
+            first,
+            interaction: Interaction::default(),
             position: 0,
             compute: stream("compute"),
             files: stream("files"),
@@ -202,26 +204,25 @@ impl Prototype {
     }
 
     fn next(&mut self) -> Step {
-        if self.steps.is_empty() && self.left > 0 {
-            self.left -= 1;
-            self.plan_interaction();
+        if let Some(first) = self.first.take() {
+            return first;
         }
-        self.steps.pop_front().unwrap_or(Step::Exit)
-    }
-
-    /// Draws the steps of the next interaction.
-    fn plan_interaction(&mut self) {
         let plan = Arc::clone(&self.plan);
-        // A stream for each purpose: another distribution of pauses changes no demand.
-        self.steps.push_back(Step::Compute(plan.compute.sample(&mut self.compute)));
-        for _ in 0..whole(&plan.operations, &mut self.files) {
-            let transfer = self.plan_transfer(&plan);
-            self.steps.push_back(Step::Transfer(transfer));
-        }
-        self.pages.touch_in(&mut self.steps);
-        self.steps.push_back(Step::Pause(plan.pause.sample(&mut self.pause)));
-        for _ in 0..whole(&plan.strings, &mut self.output) {
-            self.steps.push_back(Step::Print(plan.characters));
+        loop {
+            match self.interaction.next() {
+                Some(Part::Touch(touches)) => return Step::Touch(touches),
+                Some(Part::Compute) => return Step::Compute(plan.compute.sample(&mut self.compute)),
+                Some(Part::Transfer) => return Step::Transfer(self.plan_transfer(&plan)),
+                Some(Part::Pause) => return Step::Pause(plan.pause.sample(&mut self.pause)),
+                Some(Part::Print) => return Step::Print(plan.characters),
+                None if self.left == 0 => return Step::Exit,
+                None => {
+                    self.left -= 1;
+                    let operations = whole(&plan.operations, &mut self.files);
+                    let strings = whole(&plan.strings, &mut self.output);
+                    self.interaction = Interaction::new(operations, strings, &mut self.pages);
+                }
+            }
         }
     }
 
@@ -251,8 +252,9 @@ pub(super) struct Child {
     plan: Arc<Children>,
     /// Cycles that are still to come.
     left: u64,
-    /// Steps that are left of this cycle.
-    steps: VecDeque<Step>,
+    /// What it does before its first cycle.
+    first: Option<Step>,
+    cycle: Interaction,
     pages: Pages,
     stream: Stream,
 }
@@ -268,27 +270,90 @@ impl Child {
     ) -> Child {
         let stream = streams.stream(Component("reads"), u64::from(number));
         let pages = Pages::new(pages, number, streams);
-        Child { left: plan.cycles, plan, steps: first.into_iter().collect(), pages, stream }
+        Child { left: plan.cycles, plan, first, cycle: Interaction::default(), pages, stream }
     }
 
     fn next(&mut self) -> Step {
-        if self.steps.is_empty() && self.left > 0 {
-            self.left -= 1;
-            self.steps.push_back(Step::Compute(self.plan.compute));
-            for _ in 0..self.plan.reads {
-                let block = self.stream.below(self.plan.file_blocks);
-                let read = Access {
-                    file: SHARED_FILE,
-                    offset: block * BLOCK_BYTES,
-                    bytes: BLOCK_BYTES,
-                    write: false,
-                };
-                self.steps.push_back(Step::Transfer(read));
-            }
-            self.pages.touch_in(&mut self.steps);
-            self.steps.push_back(Step::Pause(self.plan.pause));
+        if let Some(first) = self.first.take() {
+            return first;
         }
-        self.steps.pop_front().unwrap_or(Step::Exit)
+        loop {
+            match self.cycle.next() {
+                Some(Part::Touch(touches)) => return Step::Touch(touches),
+                Some(Part::Compute) => return Step::Compute(self.plan.compute),
+                Some(Part::Transfer) => {
+                    let block = self.stream.below(self.plan.file_blocks);
+                    return Step::Transfer(Access {
+                        file: SHARED_FILE,
+                        offset: block * BLOCK_BYTES,
+                        bytes: BLOCK_BYTES,
+                        write: false,
+                    });
+                }
+                Some(Part::Pause | Part::Print) => return Step::Pause(self.plan.pause),
+                None if self.left == 0 => return Step::Exit,
+                None => {
+                    self.left -= 1;
+                    self.cycle = Interaction::new(self.plan.reads, 0, &mut self.pages);
+                }
+            }
+        }
+    }
+}
+
+/// A part of an interaction, whose demand the worker draws.
+#[derive(Clone, Debug)]
+enum Part {
+    Touch(Vec<Touch>),
+    Compute,
+    Transfer,
+    Pause,
+    Print,
+}
+
+/// What is left of an interaction: its computing, its reads and writes, the pause, then its output.
+// Counted, and not planned as a list: an interaction of any length takes no memory.
+#[derive(Clone, Debug, Default)]
+struct Interaction {
+    /// Pages that are touched before the computing and before each read or write, in even parts.
+    touches: VecDeque<Touch>,
+    /// Length of such a part.
+    part: usize,
+    /// Whether the part before the next step has been touched.
+    touched: bool,
+    computes: bool,
+    operations: u64,
+    pauses: bool,
+    strings: u64,
+}
+
+impl Interaction {
+    fn new(operations: u64, strings: u64, pages: &mut Pages) -> Interaction {
+        let touches = pages.touched();
+        // Spread over the steps: faults come between computing and transfers, not all at the start.
+        let part = (touches.len() as u64).div_ceil(operations.saturating_add(1)) as usize;
+        Interaction { touches, part, touched: false, computes: true, operations, pauses: true, strings }
+    }
+
+    fn next(&mut self) -> Option<Part> {
+        if !self.touched && !self.touches.is_empty() && (self.computes || self.operations > 0) {
+            self.touched = true;
+            let part = self.part.min(self.touches.len());
+            return Some(Part::Touch(self.touches.drain(..part).collect()));
+        }
+        self.touched = false;
+        if std::mem::take(&mut self.computes) {
+            return Some(Part::Compute);
+        }
+        if self.operations > 0 {
+            self.operations -= 1;
+            return Some(Part::Transfer);
+        }
+        if std::mem::take(&mut self.pauses) {
+            return Some(Part::Pause);
+        }
+        self.strings = self.strings.checked_sub(1)?;
+        Some(Part::Print)
     }
 }
 
@@ -315,27 +380,18 @@ impl Pages {
         Pages { plan, stream: streams.stream(Component("pages"), u64::from(number)) }
     }
 
-    /// Puts touches of pages before `steps`, in even parts: those of an interaction are a random part of the image.
-    fn touch_in(&mut self, steps: &mut VecDeque<Step>) {
+    /// Pages that an interaction touches: a random part of the image.
+    fn touched(&mut self) -> VecDeque<Touch> {
         let PageUse { pages, touched, modified } = self.plan;
-        if touched == 0 || steps.is_empty() {
-            return;
+        if touched == 0 {
+            return VecDeque::new();
         }
         let mut all: Vec<u64> = (0..pages).collect();
-        let drawn: Vec<Touch> = (0..touched)
+        (0..touched)
             .map(|_| {
-                // Without replacement: no page is touched twice in an interaction.
                 let page = all.swap_remove(self.stream.below(all.len() as u64) as usize);
                 Touch { page, modifies: self.stream.uniform() < modified }
             })
-            .collect();
-        // Spread over the steps: faults come between computing and transfers, not all at the start.
-        let part = drawn.len().div_ceil(steps.len());
-        let mut parts = drawn.chunks(part);
-        *steps = std::mem::take(steps)
-            .into_iter()
-            .flat_map(|step| [parts.next().map(|part| Step::Touch(part.to_vec())), Some(step)])
-            .flatten()
-            .collect();
+            .collect()
     }
 }

@@ -1,0 +1,34 @@
+//! Estimated cost of a run.
+
+use super::config::Config;
+use crate::kernel::{Cost, RunLength, rate, throughput};
+
+/// Events of an input besides its slices: typing, swaps, the reply.
+const EVENTS_PER_INPUT: f64 = 8.0;
+/// Events of a time slice: dispatching, the slice, an interrupt that ends it, its share of a swap.
+const EVENTS_PER_SLICE: f64 = 4.0;
+/// Memory of a user with its random streams [byte].
+const USER_BYTES: f64 = 1024.0;
+
+impl Config {
+    /// Estimated events and memory of a run.
+    pub(super) fn cost(&self, RunLength { length_s, .. }: RunLength) -> Cost {
+        let users = f64::from(self.users);
+        let shares = [self.mix.up_to[0], self.mix.up_to[1] - self.mix.up_to[0], 1.0 - self.mix.up_to[1]];
+        let services = [0, 1, 2].map(|class: usize| self.mix.service[class].mean());
+        let service: f64 = shares.iter().zip(services).map(|(share, service)| share * service).sum();
+        let think = self.insertion.mean() + self.reply.mean();
+        let inputs = length_s * throughput(users, think, service, 1.0);
+        let slices = inputs * (service * rate(self.slice.seconds()) + 1.0);
+        // Slices cannot be more than the processor has time for.
+        let most_slices = length_s * rate(self.slice.seconds().min(service) + self.dispatch.seconds());
+        let bursts = inputs * shares[2] * services[2] * rate(self.mix.burst.seconds());
+        let accesses = inputs * shares[1] * f64::from(self.mix.library_accesses);
+        Cost::default()
+            .events("insertion_time", EVENTS_PER_INPUT * inputs)
+            .events("time_slice", EVENTS_PER_SLICE * slices.min(most_slices))
+            .events("output_burst", bursts)
+            .events("library_accesses", accesses)
+            .bytes("users", USER_BYTES * users)
+    }
+}
