@@ -1,4 +1,4 @@
-"""Options of commands that simulate: what a simulation may cost."""
+"""Options of commands that simulate: threads, and what a simulation may cost."""
 
 from __future__ import annotations
 
@@ -10,6 +10,14 @@ import typer
 if TYPE_CHECKING:
     from thinktime.sources.simulated import Limits
 
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        "--threads",
+        min=1,
+        help="By default, one per core, which is also the most; the results do not depend on it.",
+    ),
+]
 MaxEvents = Annotated[
     float | None,
     typer.Option(

@@ -9,7 +9,7 @@ import typer
 
 from thinktime.cli import messages
 from thinktime.cli.destination import SectionForm
-from thinktime.cli.limits import MaxEvents, MaxMemory, limits_of
+from thinktime.cli.limits import MaxEvents, MaxMemory, Threads, limits_of
 from thinktime.cli.progress import counted
 from thinktime.errors import InputError
 
@@ -47,14 +47,7 @@ def command(
         bool, typer.Option("--resume", help="Add replications to those already in the log.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing log.")] = False,
-    threads: Annotated[
-        int | None,
-        typer.Option(
-            "--threads",
-            min=1,
-            help="By default, one per core, which is also the most; the results do not depend on it.",
-        ),
-    ] = None,
+    threads: Threads = None,
     max_events: MaxEvents = None,
     max_memory: MaxMemory = "",
     form: Annotated[
