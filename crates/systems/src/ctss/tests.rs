@@ -233,7 +233,7 @@ fn what_cannot_be_is_refused_with_what_could() {
     for (wrong, named, remedy) in [
         (json!({"normal_users": 18}), "normal_users: 18 was given", "at most"),
         (json!({"background_words": 40_000}), "background_words: 40000 was given", "32768 words"),
-        (json!({"quantum": 0}), "quantum: 0 was given", "a number above 0"),
+        (json!({"quantum": 0}), "quantum: 0 was given", "a number of at least 0.000000001"),
         (json!({"preempt": "sometimes"}), "preempt", "newcomers_turn, at_once, never"),
         (json!({"swap_device": "tape"}), "swap_device", "drum, disk"),
         (json!({"script": "6mad2"}), "script", "did you mean \"6mad1\"?"),
