@@ -110,7 +110,7 @@ proptest! {
     }
 }
 
-/// The defaults run within the default limits, and take about as many events as was estimated.
+/// The defaults run within the default limits, and take as many events as was estimated, within two orders of magnitude.
 #[test]
 fn the_estimate_of_the_defaults_is_of_the_right_order() {
     for system in &SYSTEMS {
