@@ -13,7 +13,7 @@ from thinktime.analyses.disks.intervals import Intervals, Reading
 from thinktime.analyses.disks.result import Maker
 from thinktime.analyses.disks.section import section
 from thinktime.errors import InputError
-from thinktime.log import Log
+from thinktime.log import Log, LogError
 from thinktime.sources.simulated import simulate
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 
@@ -210,9 +210,14 @@ def test_damaged_values_are_left_out_and_told(unix):
     assert state.share.exact.value == pytest.approx(0.3)
 
 
-def test_manifest_figures_that_are_none_are_not_the_makers(unix):
+def test_drives_that_are_no_tables_are_refused_with_the_place(unix):
     wrong = [{"name": 3, "mean_access_s": "fast", "transfer_s_per_byte": -1.0}, "drive"]
-    first, second = unix(drives=wrong).drives
+    with pytest.raises(LogError, match=r"manifest\.json: session 1: machine\.drives is"):
+        unix(drives=wrong)
+
+
+def test_a_drive_without_figures_has_no_maker(unix):
+    first, second = unix(drives=[{}, {}]).drives
     assert (first.name, second.name) == ("drive0", "drive1")
     assert first.maker is second.maker is None
 

@@ -317,7 +317,12 @@ def test_many_intervals_come_in_parts_and_in_order(tmp_path, monkeypatch):
     monkeypatch.setattr(parts, "ROWS_MAX", 16)
     monkeypatch.setattr(parts, "PART_BYTES_MAX", 1)
     ticks = [{"%usr": 10 * k, "%idle": 90 * k + 1} for k in range(202)]
-    cpus = lambda k: [cpu_line(number, ticks[k - 1], ticks[k]) for number in (-1, 0, 1)]  # noqa: E731
+    sums = [{name: 2 * count for name, count in each.items()} for each in ticks]
+
+    def cpus(k):
+        """Both CPUs together, as the line of -1 has them, and each."""
+        return [cpu_line(-1, sums[k - 1], sums[k])] + [cpu_line(n, ticks[k - 1], ticks[k]) for n in (0, 1)]
+
     text = Text().boot(seconds(201), {"cpu": cpus, "tasks": tasks(list(range(201)))})
     done, log = run(text, tmp_path)
     assert done.intervals == 200

@@ -370,7 +370,6 @@ ENDLESS = [
     ("cp67", {"interval": 1e-9}, "interval", "--max-events"),
     ("ctss", {"quantum": 1e-9, "drum_revolution": 0, "line_overhead": 0}, "quantum", "--max-events"),
     ("multics", {"interval": 1e-9}, "interval", "--max-events"),
-    ("network", REPAIRMAN | {"users": 10**7, "length": 1e9}, "think", "--max-events"),
     ("network", {"arrivals": 1e-9, "stations": REPAIRMAN["stations"]}, "arrivals", "--max-events"),
     ("unix6", {"update_interval": 1e-9}, "update_interval", "--max-events"),
 ]
