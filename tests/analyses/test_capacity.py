@@ -14,6 +14,7 @@ from thinktime.analyses.capacity import comparison_section as several
 from thinktime.analyses.capacity import section as one
 from thinktime.analyses.overhead import comparison as overhead_comparison
 from thinktime.errors import InputError
+from thinktime.log import LogError
 from thinktime.stats.difference import difference
 from thinktime.stats.estimate import NotApplicable
 from thinktime.stats.series import batch_means
@@ -111,13 +112,18 @@ def test_an_event_that_never_happened_has_no_overhead(tmp_path):
         ([{"event": "page fault", "count": "page_faults", "time": "gone_s"}], "no column gone_s"),
         ([{"event": "page fault"}], "does not name an event, its count and its time"),
         ([made.METERS[0], made.METERS[0]], "is in another meter too"),
-        ("all of them", "is not divided by event"),
     ],
 )
 def test_meters_that_cannot_be_used_are_named(tmp_path, meters, said):
     columns = made.intervals(made.SMALL, 1, made.IDLE["small"], 1, n=15)
     result = capacity.analyse(made.write(tmp_path / "log", columns, 1, meters=meters))
     assert any(said in text for text in one.section(result).caveats), result.caveats
+
+
+def test_meters_of_a_wrong_type_are_refused_with_the_place(tmp_path):
+    columns = made.intervals(made.SMALL, 1, made.IDLE["small"], 1, n=15)
+    with pytest.raises(LogError, match=r"manifest\.json: session 1: machine\.meters is 'all of them'"):
+        capacity.analyse(made.write(tmp_path / "log", columns, 1, meters="all of them"))
 
 
 def test_configurations_stand_side_by_side(small, large):
