@@ -348,7 +348,7 @@ class TestCommand:
         assert thinktime("systems", "apl").returncode == 2
 
     def test_an_interrupt_ends_it(self):
-        command = [*MAIN, "simulate", "apl360", "-p", "length=1e8", "--replications", "50"]
+        command = [*MAIN, "simulate", "apl360", "-p", "length=1e7", "--replications", "40"]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
             # Long after all imports, however slow the machine is today.
             while cpu_s(process.pid) < 4.0:
