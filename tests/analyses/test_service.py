@@ -7,10 +7,10 @@ import pytest
 from known_logs import EPOCH_US, frame, instants
 from scipy import stats
 
+from thinktime import cli
 from thinktime.analyses.arrivals import analysis as arrivals
 from thinktime.analyses.service import analysis as service
 from thinktime.analyses.service import fit as service_fit
-from thinktime.cli import main
 from thinktime.log import Log, LogWriter, periods, vocabulary
 from thinktime.sources.simulated import simulate
 from thinktime.stats.estimate import NotApplicable
@@ -291,37 +291,28 @@ def test_a_simulation_takes_every_fit(fitted):
         assert run.parameters["insertion_time"]["kind"] == spec["kind"]
 
 
-def test_fits_from_the_command_line(log_of, tmp_path, monkeypatch, capsys):
+def test_fits_from_the_command_line(log_of, tmp_path, capsys):
     random = np.random.default_rng(32)
     log = log_of(interactions=columns(random.exponential(1.0, 60)))
     target = tmp_path / "service.toml"
-    command = ["thinktime", "analyse", "service", str(log.path), "--fit", str(target), "--format", "json"]
-    assert run(monkeypatch, command) == 0
+    command = ["analyse", "service", str(log.path), "--fit", str(target), "--format", "json"]
+    assert cli.run(command) == 0
     section = json.loads(capsys.readouterr().out)
     assert {"service-fits", "service-fit-parameters"} <= {table["name"] for table in section["tables"]}
     before = target.read_bytes()
-    assert run(monkeypatch, command) == 2
+    assert cli.run(command) == 2
     assert "--force" in capsys.readouterr().err
-    assert run(monkeypatch, [*command, "--force"]) == 0
+    assert cli.run([*command, "--force"]) == 0
     assert target.read_bytes() == before
     capsys.readouterr()
-    assert run(monkeypatch, ["thinktime", "analyse", "rates", str(log.path), "--fit", str(target)]) == 2
+    assert cli.run(["analyse", "rates", str(log.path), "--fit", str(target)]) == 2
     assert "No such option: --fit" in capsys.readouterr().err
 
 
-def run(monkeypatch, command):
-    monkeypatch.setattr("sys.argv", command)
-    try:
-        main()
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
-
-
-def test_what_cannot_be_fitted_fails_with_the_reason(log_of, tmp_path, monkeypatch, capsys):
+def test_what_cannot_be_fitted_fails_with_the_reason(log_of, tmp_path, capsys):
     log = log_of(interactions=columns(np.linspace(0.1, 1.0, 12)))
     target = tmp_path / "fit.toml"
-    assert run(monkeypatch, ["thinktime", "analyse", "service", str(log.path), "--fit", str(target)]) == 1
+    assert cli.run(["analyse", "service", str(log.path), "--fit", str(target)]) == 1
     assert "12 values are too few" in capsys.readouterr().err
     assert not target.exists()
     assert isinstance(service_fit.analyse(log_of(name="empty")), NotApplicable)

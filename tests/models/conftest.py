@@ -1,10 +1,8 @@
 """Command line of the models, called in the process of the tests."""
 
-import sys
-
 import pytest
 
-from thinktime.cli import main
+from thinktime.cli import run
 
 
 @pytest.fixture
@@ -13,10 +11,8 @@ def predict_command(monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
 
     def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["thinktime", "predict", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
+        status = run(["predict", *map(str, arguments)])
         output, errors = capsys.readouterr()
-        return ended.value.code or 0, output, errors
+        return status, output, errors
 
     return call

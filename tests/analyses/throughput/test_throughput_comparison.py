@@ -8,12 +8,12 @@ from known_logs import starts
 from scipy import stats
 from scipy.signal import lfilter
 
+from thinktime import cli
 from thinktime.analyses.throughput import analysis as throughput
 from thinktime.analyses.throughput import comparison as throughput_comparison
 from thinktime.analyses.throughput import load_sums
 from thinktime.analyses.throughput.analysis import Measure
 from thinktime.analyses.throughput.comparison_section import section
-from thinktime.cli import main
 from thinktime.log import loads
 from thinktime.stats import critical_values
 from thinktime.stats.estimate import Caveat, NotApplicable
@@ -336,32 +336,27 @@ def test_intervals_by_load_hold_their_level_under_autocorrelation():
 # What is printed
 
 
-def run(monkeypatch, capsys, *arguments):
-    monkeypatch.setattr("sys.argv", ["thinktime", "analyse", "throughput", *map(str, arguments)])
-    status = 0
-    try:
-        main()
-    except SystemExit as end:
-        status = int(end.code or 0)
+def analysed(capsys, *arguments):
+    status = cli.run(["analyse", "throughput", *map(str, arguments)])
     return status, capsys.readouterr()
 
 
-def test_who_asks_for_whole_means_is_told_what_to_compare(log_of, monkeypatch, capsys):
+def test_who_asks_for_whole_means_is_told_what_to_compare(log_of, capsys):
     random = np.random.default_rng(12)
     quiet = {"day_sd": 0.003, "sd": 0.01}
     before = log_of(samples(*period(random, 10, 6.0, **quiet)), name="before").path
     after = log_of(samples(*period(random, 10, 11.0, gain=0.8, **quiet)), name="after").path
-    status, told = run(monkeypatch, capsys, before, after, "--width", 2, "--whole")
+    status, told = analysed(capsys, before, after, "--width", 2, "--whole")
     assert status == 0
     words = " ".join(told.out.split())
     assert "At equal load after has less user time than before" in words
     assert "Whole means must not be compared" in words
     assert "Whole means would suggest the opposite" in words
-    status, told = run(monkeypatch, capsys, before, after, "--format", "json")
+    status, told = analysed(capsys, before, after, "--format", "json")
     tables = {table["name"] for table in json.loads(told.out)["tables"]}
     assert {"throughput-equal-load", "throughput-differences", "throughput-standard"} <= tables
     assert "throughput-whole" not in tables
-    status, told = run(monkeypatch, capsys, before, "--whole", "--width", 2)
+    status, told = analysed(capsys, before, "--whole", "--width", 2)
     words = " ".join(told.out.split())
     assert "must not be compared with another log's" in words
     assert "1 to 2" in words
@@ -375,9 +370,9 @@ def test_who_asks_for_whole_means_is_told_what_to_compare(log_of, monkeypatch, c
         (["{log}"], "given twice"),
     ],
 )
-def test_bad_use_of_throughput_is_told(log_of, monkeypatch, capsys, arguments, message):
+def test_bad_use_of_throughput_is_told(log_of, capsys, arguments, message):
     path = log_of(samples(*period(np.random.default_rng(13), 2, 6.0))).path
-    status, told = run(monkeypatch, capsys, path, *(str(item).format(log=path) for item in arguments))
+    status, told = analysed(capsys, path, *(str(item).format(log=path) for item in arguments))
     assert status == 2
     assert message in told.err
 
