@@ -2,7 +2,8 @@
 //! mount namespace of its own.
 
 use std::fs;
-use std::path::Path;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use thinktime_log::{Log, LogWriter, OpenMode};
@@ -39,31 +40,36 @@ fn in_a_mount(name: &str, options: &str) {
     assert!(unshared(&script), "{name} failed on a tmpfs with {options}");
 }
 
+/// Appends the rows to two tables, a block each.
+fn write(writer: &mut LogWriter, rows: Range<u64>) {
+    let tables = [writer.declare(schema()).unwrap(), writer.declare(twin()).unwrap()];
+    for number in rows {
+        writer.append(tables.iter().map(|table| (*table, vec![row(number)])).collect()).unwrap();
+    }
+}
+
+/// A writer of a hundred rows in `dir`, whose file system is full from then on, and the folder of its log.
+fn filled(dir: &Path) -> (LogWriter, PathBuf) {
+    let log_dir = dir.join("log");
+    let mut writer = open(&log_dir);
+    write(&mut writer, 0..100);
+    let written = fs::write(dir.join("filler"), vec![0u8; 1 << 20]);
+    assert!(written.is_err(), "the file system was not full");
+    (writer, log_dir)
+}
+
 #[test]
 fn while_the_disk_is_full_rows_wait_and_are_counted() {
     let Ok(dir) = std::env::var(CHILD) else {
         return in_a_mount("full_disk::while_the_disk_is_full_rows_wait_and_are_counted", "size=512k");
     };
     let dir = Path::new(&dir);
-    let log_dir = dir.join("log");
-    let mut writer = open(&log_dir);
-    let tables = [writer.declare(schema()).unwrap(), writer.declare(twin()).unwrap()];
-    let append = |writer: &mut LogWriter, number| {
-        writer.append(tables.iter().map(|table| (*table, vec![row(number)])).collect()).unwrap();
-    };
-    for number in 0..100 {
-        append(&mut writer, number);
-    }
-    let filler = dir.join("filler");
-    let written = fs::write(&filler, vec![0u8; 1 << 20]);
-    assert!(written.is_err(), "the file system was not full");
-    for number in 100..2000 {
-        append(&mut writer, number);
-    }
+    let (mut writer, log_dir) = filled(dir);
+    write(&mut writer, 100..2000);
     let meanwhile = assert_whole(&Log::open(&log_dir).unwrap(), 100);
     assert!(meanwhile < 2000, "nothing had to wait");
-    fs::remove_file(&filler).unwrap();
-    append(&mut writer, 2000);
+    fs::remove_file(dir.join("filler")).unwrap();
+    write(&mut writer, 2000..2001);
     assert_eq!(assert_whole(&Log::open(&log_dir).unwrap(), 2001), 2001);
     writer.finish().unwrap();
     let log = Log::open(&log_dir).unwrap();
@@ -80,20 +86,8 @@ fn a_disk_that_is_full_to_the_end_loses_no_row_silently() {
         return in_a_mount("full_disk::a_disk_that_is_full_to_the_end_loses_no_row_silently", "size=512k");
     };
     let dir = Path::new(&dir);
-    let log_dir = dir.join("log");
-    let mut writer = open(&log_dir);
-    let tables = [writer.declare(schema()).unwrap(), writer.declare(twin()).unwrap()];
-    let append = |writer: &mut LogWriter, number| {
-        writer.append(tables.iter().map(|table| (*table, vec![row(number)])).collect()).unwrap();
-    };
-    for number in 0..100 {
-        append(&mut writer, number);
-    }
-    let written = fs::write(dir.join("filler"), vec![0u8; 1 << 20]);
-    assert!(written.is_err(), "the file system was not full");
-    for number in 100..2000 {
-        append(&mut writer, number);
-    }
+    let (mut writer, log_dir) = filled(dir);
+    write(&mut writer, 100..2000);
     writer.seal().unwrap();
     let error = writer.finish().expect_err("what waits cannot be written").to_string();
     assert!(error.contains("make room"), "{error}");
