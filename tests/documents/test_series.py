@@ -5,9 +5,9 @@ import pytest
 from thinktime.documents import charts
 from thinktime.documents.charts import Axis
 from thinktime.documents.document import Col, Cols, Column, Key, Table
-from thinktime.documents.format import plain
 from thinktime.documents.series import Point, Series
 from thinktime.documents.wording import worded
+from thinktime.escape import escaped
 from thinktime.stats.estimate import Caveat, Estimate
 
 OURS = Key("by regression", colour="regression", shape="circle")
@@ -51,7 +51,7 @@ def test_table_has_a_row_for_each_place_and_a_column_for_each_key():
 
 def test_words_list_the_places_of_one_key():
     assert (
-        plain(dots().listed()).replace("\N{NO-BREAK SPACE}", " ")
+        escaped(dots().listed()).replace("\N{NO-BREAK SPACE}", " ")
         == "fork 400 ± 80 µs and page fault −2.00 ± 0.40 µs"
     )
     assert (
