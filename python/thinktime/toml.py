@@ -13,7 +13,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["read"]
+__all__ = ["read", "value"]
 
 NESTING_MAX = 64
 """Most levels of lists and tables: whatever walks through them may do so recursively."""
@@ -40,6 +40,24 @@ def read(path: Path) -> dict[str, Any]:
             f"{path}: its lists and tables are nested in more than {NESTING_MAX} levels; give fewer levels"
         )
     return found
+
+
+def value(text: str) -> Any:
+    """Value of a text that is written as in a TOML file: ``[{name = "cpu", service = 0.5}]``.
+
+    Raises
+    ------
+    InputError
+        It is no single value of TOML.
+    """
+    try:
+        table = tomllib.loads(f"value = {text}")
+    except tomllib.TOMLDecodeError as error:
+        example = '[{name = "cpu", service = 0.5}] or [{"name": "cpu", "service": 0.5}]'
+        raise InputError(f"{text} is neither TOML nor JSON ({error}); write lists as {example}") from None
+    if len(table) > 1:
+        raise InputError(f"{text} is more than one value; give one")
+    return table["value"]
 
 
 def _is_deep(table: dict[str, Any]) -> bool:

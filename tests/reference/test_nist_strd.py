@@ -1,4 +1,4 @@
-"""Least squares against the certified values of NIST's Statistical Reference Datasets."""
+"""Least squares and moments against the certified values of NIST's Statistical Reference Datasets."""
 
 import math
 from pathlib import Path
@@ -11,6 +11,8 @@ from thinktime.analyses.overhead.design import Design, Target
 from thinktime.log.observations import Observations, Quantity
 from thinktime.stats.regression.iterative_refinement import refine
 from thinktime.stats.regression.least_squares import LeastSquares
+from thinktime.stats.samples import coefficient_of_variation, grouped_jackknife, variance
+from thinktime.stats.series.batch_means import plain_mean
 
 DATA = Path(__file__).parent / "nist"
 
@@ -161,3 +163,33 @@ def test_normal_equations_fail_where_this_does_not():
     x = polynomial(data[:, 1], 10)
     normal = np.linalg.solve(x.T @ x, x.T @ data[:, 0])
     assert least_digits(normal, [value for value, _ in FILIP]) < 3
+
+
+def alternating(middle):
+    """Numbers of NIST's NumAcc2, 3 and 4: `middle`, then 500 times 0.1 less and 0.1 more than it."""
+    low, high = round(middle - 0.1, 1), round(middle + 0.1, 1)
+    return np.array([middle, *([low, high] * 500)])
+
+
+NUM_ACC = {
+    "NumAcc1": (np.array([10000001.0, 10000003.0, 10000002.0]), 10000002.0, 1.0),
+    "NumAcc2": (alternating(1.2), 1.2, 0.1),
+    "NumAcc3": (alternating(1000000.2), 1000000.2, 0.1),
+    "NumAcc4": (alternating(10000000.2), 10000000.2, 0.1),
+}
+"""Numbers, certified mean and certified standard deviation."""
+
+
+@pytest.mark.parametrize(("numbers", "mean", "deviation"), NUM_ACC.values(), ids=NUM_ACC)
+def test_moments_of_numbers_that_differ_little(numbers, mean, deviation):
+    """8 digits are what the rounding of the numbers to double precision leaves of NumAcc4."""
+    assert digits(plain_mean(numbers).value, mean) >= 15
+    spread = grouped_jackknife(numbers, variance, positive=True, power=2).value
+    assert digits(math.sqrt(spread), deviation) >= 8
+    variation = grouped_jackknife(numbers, coefficient_of_variation, positive=True).value
+    assert digits(variation, deviation / mean) >= 8
+    # The canary: sums of the numbers over their mean, but about zero, keep at most 2 digits.
+    x = numbers / mean
+    about_zero = max(0.0, float(np.sum(x**2) - np.sum(x) ** 2 / len(x)))
+    if mean > 1e6:
+        assert digits(mean * math.sqrt(about_zero / (len(x) - 1)), deviation) < 4

@@ -424,3 +424,17 @@ def test_parameters_that_no_system_reads_are_refused(tmp_path):
     assert "nested deeper than 128 levels" in said("-p", f"users={'[' * 200}{']' * 200}")
     assert len(said("-p", "users=" + "9" * 300)) < 200
     assert len(said("-p", "users=" + json.dumps(list(range(1000))))) < 400
+
+
+def test_lists_of_tables_are_read_as_the_command_shows_them():
+    """`thinktime systems network` shows the stations in TOML; JSON says the same."""
+    toml_text = 'stations=[{name = "cpu", discipline = "fcfs", service = 0.5}]'
+    json_text = 'stations=[{"name": "cpu", "discipline": "fcfs", "service": 0.5}]'
+    assert toml_text.removeprefix("stations=") in " ".join(thinktime("systems", "network").stdout.split())
+    common = ("-p", "arrivals=exponential(mean=1)", "-p", "length=50", "--format", "json")
+    first, second = (thinktime("simulate", "network", "-p", text, *common) for text in (toml_text, json_text))
+    assert (first.returncode, first.stderr) == (0, "")
+    assert json.loads(first.stdout)["tables"] == json.loads(second.stdout)["tables"]
+    wrong = thinktime("simulate", "network", "-p", "stations=[{name = cpu}]", *common)
+    assert wrong.returncode == 2
+    assert "-p stations: [{name = cpu}] is neither TOML nor JSON" in wrong.stderr

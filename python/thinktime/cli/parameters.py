@@ -13,11 +13,17 @@ from thinktime.errors import InputError
 
 
 def value(text: str) -> Any:
-    """Value of `text`: a number, true or false, a JSON list or table, or else a word."""
+    """Value of `text`: a number, true or false, a list or table in JSON or TOML, or else a word.
+
+    Raises
+    ------
+    InputError
+        A list or table is neither JSON nor TOML.
+    """
     try:
         parsed = json.loads(text)
     except ValueError:
-        return text
+        return toml.value(text) if text.startswith(("[", "{")) else text
     # A bare nan or Infinity is no JSON, and no length of time.
     return text if isinstance(parsed, float) and not abs(parsed) < float("inf") else parsed
 
@@ -37,6 +43,8 @@ def read(config: Path | None, given: Sequence[str]) -> dict[str, Any]:
             raise InputError(f"-p {item}: give NAME=VALUE, such as -p users=35")
         try:
             parameters[name.strip()] = value(text.strip())
+        except InputError as error:
+            raise InputError(f"-p {name.strip()}: {error}") from None
         except RecursionError:
             raise InputError(
                 f"-p {name.strip()}: its lists and tables are nested too deeply; give fewer levels"

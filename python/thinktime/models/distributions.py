@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from thinktime.errors import InputError
+from thinktime.stats import arguments
 
 Array = NDArray[np.float64]
 Specification = Mapping[str, Any] | str | float
@@ -424,7 +425,7 @@ def distribution(specification: Specification | Distribution, item: str = "distr
 def _read(specification: Any, item: str) -> Weighted:
     if isinstance(specification, str):
         specification = _short_form(specification, item)
-    if isinstance(specification, (int, float)) and not isinstance(specification, bool):
+    if arguments.is_number(specification):
         specification = {"kind": "deterministic", "value": specification}
     if not isinstance(specification, Mapping):
         raise InputError(f"{item} is {specification!r}; give a number of seconds or a table with kind")
@@ -454,7 +455,7 @@ def _short_form(text: str, item: str) -> Any:
 
 
 def _number(value: Any, name: str, item: str, *, zero: bool = False) -> float:
-    good = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    good = arguments.is_number(value) and math.isfinite(value)
     if not good or value < 0.0 or (value == 0.0 and not zero):
         allowed = "a finite number of at least 0" if zero else "a finite number above 0"
         raise InputError(f"{item}: {name} is {value!r}; give {allowed}")
@@ -462,6 +463,7 @@ def _number(value: Any, name: str, item: str, *, zero: bool = False) -> float:
 
 
 def _numbers(values: Any, name: str, item: str) -> list[float]:
+    values = values.tolist() if isinstance(values, np.ndarray) else values
     if isinstance(values, str) or not isinstance(values, Sequence) or not values:
         raise InputError(f"{item}: {name} is {values!r}; give a list of numbers")
     return [_number(value, f"{name}[{index}]", item, zero=True) for index, value in enumerate(values)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -102,7 +102,7 @@ def table(values: ArrayLike, name: str, *, columns: int | None = None) -> Array:
 
 
 def samples(values: Iterable[ArrayLike], name: str, *, least: int, each: int) -> list[Array]:
-    """At least `least` samples of at least `each` finite numbers.
+    """At least `least` samples of at least `each` finite numbers; of a mapping, its values in their order.
 
     Raises
     ------
@@ -111,10 +111,14 @@ def samples(values: Iterable[ArrayLike], name: str, *, least: int, each: int) ->
     InputError
         There are too few samples, or one is too short or holds a value that is not finite.
     """
-    items = sequence(values, name, "a list of samples")
+    items = (
+        values
+        if isinstance(values, Mapping)
+        else dict(enumerate(sequence(values, name, "a list of samples")))
+    )
     if len(items) < least:
         raise InputError(f"{name} holds {len(items)} samples; give {least} or more")
-    return [sample(item, f"{name}[{place}]", least=each) for place, item in enumerate(items)]
+    return [sample(item, f"{name}[{shown(place)}]", least=each) for place, item in items.items()]
 
 
 def sequence(values: Iterable[Any], name: str, wanted: str = "a list") -> list[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,12 +15,30 @@ from thinktime.stats import arguments, critical_values
 from thinktime.stats.estimate import Estimate
 
 Array = NDArray[np.float64]
-Statistic = Callable[[Array], float]
-"""From the power sums (n, sum x, sum x^2, sum x^3) to a statistic; x is scaled by its mean."""
 
 GROUPS_MAX = 20
 CLEARLY = 3.0
 """Standard errors from zero beyond which a statistic counts as positive."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PowerSums:
+    """Power sums of values less their origin, which keeps the digits of values that differ little."""
+
+    n: float
+    """Number of values."""
+    first: float
+    """Sum of x, where x is a value less `origin`."""
+    second: float
+    """Sum of x^2."""
+    third: float
+    """Sum of x^3."""
+    origin: float
+    """What was subtracted from each value: about the mean."""
+
+
+Statistic = Callable[[PowerSums], float]
+"""Function of the power sums of values that are scaled by their mean."""
 
 
 def quantile(values: ArrayLike, q: float, level: float = 0.95) -> Estimate:
@@ -106,7 +125,8 @@ def proportion_in_blocks(hits: ArrayLike, trials: ArrayLike, level: float = 0.95
     Raises
     ------
     InputError
-        There are no trials, a block has more hits than trials, or `level` is out of range.
+        There are no trials, a block has more hits than trials, a number is not whole, or `level` is out of
+        range.
     TypeError
         An argument is of the wrong kind.
     """
@@ -116,6 +136,9 @@ def proportion_in_blocks(hits: ArrayLike, trials: ArrayLike, level: float = 0.95
         raise InputError(f"hits has {len(h)} blocks and trials {len(m)}; give one value of each per block")
     if (h < 0.0).any() or (h > m).any():
         raise InputError("a block has a negative number of hits, or more hits than trials")
+    for name, counts in (("hits", h), ("trials", m)):
+        if (broken := counts[counts % 1.0 != 0.0]).size:
+            raise InputError(f"{name} holds {broken[0]:g}; give whole numbers")
     n = float(m.sum())
     if n < 1:
         raise InputError("trials adds to less than 1; give at least one trial")
@@ -137,25 +160,21 @@ def _wilson(share: float, n: float, level: float) -> tuple[float, float]:
     return 0.0 if share == 0.0 else centre - reach, 1.0 if share == 1.0 else centre + reach
 
 
-def variance(sums: Array) -> float:
+def variance(sums: PowerSums) -> float:
     """Sample variance (divisor n - 1) from power sums."""
-    n, first, second, _ = sums
-    return float(max(0.0, second - first**2 / n) / (n - 1))
+    return max(0.0, sums.second - sums.first**2 / sums.n) / (sums.n - 1)
 
 
-def coefficient_of_variation(sums: Array) -> float:
+def coefficient_of_variation(sums: PowerSums) -> float:
     """Standard deviation over mean, from power sums."""
-    return math.sqrt(variance(sums)) * float(sums[0] / sums[1])
+    return math.sqrt(variance(sums)) / (sums.origin + sums.first / sums.n)
 
 
-def skewness(sums: Array) -> float:
+def skewness(sums: PowerSums) -> float:
     """Third central moment over the cube of the standard deviation (divisor n), from power sums."""
-    n, first, second, third = sums
-    mean = first / n
-    spread = max(0.0, second / n - mean**2)
-    if spread == 0.0:
-        return 0.0
-    return float((third / n - 3 * mean * second / n + 2 * mean**3) / spread**1.5)
+    mean, second, third = (power / sums.n for power in (sums.first, sums.second, sums.third))
+    spread = max(0.0, second - mean**2)
+    return (third - 3 * mean * second + 2 * mean**3) / spread**1.5 if spread else 0.0
 
 
 def grouped_jackknife(
@@ -200,13 +219,19 @@ def grouped_jackknife(
         raise TypeError(f"statistic is {arguments.shown(statistic)}; give a function of power sums")
     n = len(data)
     scale = float(np.mean(np.abs(data))) or 1.0
-    x = data / scale
+    origin = float(data.mean())
+    x = (data - origin) / scale
     groups = min(GROUPS_MAX, n)
     starts = np.linspace(0, n, groups + 1).astype(np.int64)[:-1]
     sums = np.add.reduceat(np.column_stack([np.ones(n), x, x**2, x**3]), starts, axis=0)
     total = sums.sum(axis=0)
-    value = statistic(total)
-    without = np.array([statistic(total - group) for group in sums])
+
+    def of(powers: Array) -> float:
+        count, first, second, third = map(float, powers)
+        return statistic(PowerSums(n=count, first=first, second=second, third=third, origin=origin / scale))
+
+    value = of(total)
+    without = np.array([of(total - group) for group in sums])
     on_log = value > 0.0 and bool((without > 0.0).all())
     on_log = on_log and (positive or value > CLEARLY * _jackknife_error(without))
     if on_log:

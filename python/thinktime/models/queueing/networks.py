@@ -64,9 +64,12 @@ class Station:
         place = f"station {self.name}:"
         if isinstance(self.demand_s, Iterable):
             demands = arguments.sequence(self.demand_s, f"{place} demand_s", "a time, or one per class")
-            object.__setattr__(self, "demand_s", tuple(demands))
-        for demand in self.demands:
-            at_least_zero(f"{place} demand_s", demand)
+            if not demands:
+                raise InputError(f"{place} demand_s is empty; give one time per class")
+            checked = tuple(at_least_zero(f"{place} demand_s", demand) for demand in demands)
+            object.__setattr__(self, "demand_s", checked)
+        else:
+            at_least_zero(f"{place} demand_s", self.demand_s)
         if self.servers != math.inf:
             count(f"{place} servers", at_least_zero(f"{place} servers", self.servers))
         if self.rates is not None:
