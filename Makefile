@@ -12,7 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # pip takes this 0 as "do not compile": compileall does it later, while the crates are compiled.
 export PIP_NO_COMPILE := 0
 
-.PHONY: help demo test fuzz soak attack bench verdicts lint audit docs build static format golden lock licences clean
+.PHONY: help demo test fuzz soak attack bench coverage verdicts lint audit docs build static format golden lock licences clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -42,6 +42,11 @@ attack: build ## Simulate thousands of extreme settings, each in a process of it
 
 bench: build $(VENV)/bench-installed ## Print the cost of the fast parts, as ratios to a reference in the same run
 	$(BIN)/python benches/run.py
+
+# Half an hour on two cores; what is cut off goes on with the next call. COVERAGE takes options: `--kind NAME`.
+coverage: export OPENBLAS_NUM_THREADS = 1
+coverage: build ## Measure how often every kind of interval holds, and write docs/background/coverage.md
+	PYTHONPATH=benches $(BIN)/python -m interval_coverage --write $(COVERAGE)
 
 verdicts: build ## Run all studies at full length and compare their verdicts; UPDATE=--update rewrites them
 	$(BIN)/python -m thinktime.studies.verdict $(UPDATE)

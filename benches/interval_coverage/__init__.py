@@ -1,0 +1,1 @@
+"""How often intervals hold the truth: trials by kind, and the table of docs/background/coverage.md."""
