@@ -100,9 +100,9 @@ impl Log {
                 defects.push(Defect::error(&part.path, "", "rows", error, MOVE_AWAY));
             }
         }
-        let file = self.dir.join("journal");
         for schema in tables_in_order(&self.manifest) {
-            if let Some(batch) = self.open_rows(&schema.name)? {
+            for (number, batch) in self.open_batches(&schema.name)? {
+                let file = self.dir.join(journal_name(number));
                 laws.rows(Rows { file: &file, schema, first: 0, batch: &batch });
             }
         }

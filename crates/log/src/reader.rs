@@ -209,22 +209,29 @@ impl Log {
         Ok(groups)
     }
 
-    /// The rows of `table` that are in no complete part yet.
-    pub fn open_rows(&self, table: &str) -> Result<Option<RecordBatch>, LogError> {
-        let Some(schema) = self.schema(table) else { return Ok(None) };
+    /// The rows of `table` that are in no complete part yet, and the number of the journal that holds them.
+    pub(crate) fn open_batches(&self, table: &str) -> Result<Vec<(u64, RecordBatch)>, LogError> {
+        let Some(schema) = self.schema(table) else { return Ok(Vec::new()) };
         let is_sealed = |number: u64| self.part_files(table).iter().any(|part| part.number == number);
         let mut batches = Vec::new();
         // The same rows twice otherwise, when the log was opened while its writer sealed.
-        for (_, contents) in self.journals.iter().filter(|(number, _)| !is_sealed(*number)) {
+        for (number, contents) in self.journals.iter().filter(|(number, _)| !is_sealed(*number)) {
             let own = contents.tables().find(|own| own.name == table);
             let rows: Vec<Row> = contents.rows(table);
             if let (Some(own), false) = (own, rows.is_empty()) {
-                batches.push(widen(&batch_of(own, &rows)?, schema)?);
+                batches.push((*number, widen(&batch_of(own, &rows)?, schema)?));
             }
         }
+        Ok(batches)
+    }
+
+    /// The rows of `table` that are in no complete part yet, as one batch.
+    pub fn open_rows(&self, table: &str) -> Result<Option<RecordBatch>, LogError> {
+        let Some(schema) = self.schema(table) else { return Ok(None) };
+        let mut batches: Vec<RecordBatch> =
+            self.open_batches(table)?.into_iter().map(|(_, batch)| batch).collect();
         match batches.len() {
-            0 => Ok(None),
-            1 => Ok(batches.pop()),
+            0 | 1 => Ok(batches.pop()),
             _ => Ok(Some(concatenate(&batches, schema)?)),
         }
     }

@@ -1,5 +1,6 @@
 //! The one writer of a log.
 
+mod earlier;
 mod retention;
 
 use std::collections::VecDeque;
@@ -20,10 +21,7 @@ use crate::history::refuse_superseded;
 use crate::journal::{Block, Contents, Damage, Journal};
 use crate::ledger::{Ledger, ledger_name};
 use crate::manifest::{self, Incident, Manifest, Session, now_us};
-use crate::part::{
-    PartFile, batch_of, damaged_name, damaged_numbers, journal_name, journal_numbers, part_name,
-    part_numbers, write_part,
-};
+use crate::part::{batch_of, damaged_name, journal_name, write_part};
 use crate::schema::{Row, SCHEMA_VERSION, TableSchema};
 
 /// A journal of this size is sealed. Sealing decodes one table of it into memory.
@@ -97,10 +95,10 @@ impl LogWriter {
         // Before anything is read or removed: another writer may be at work in the folder.
         let lock = folder.lock()?;
         if mode == OpenMode::Replace && exists {
-            clear(&folder)?;
+            earlier::clear(&folder)?;
         }
         let (mut manifest, ledger) = if exists && mode == OpenMode::Resume {
-            resumed(&folder)?
+            earlier::resumed(&folder)?
         } else {
             (Manifest::default(), Ledger::default())
         };
@@ -127,37 +125,6 @@ impl LogWriter {
         writer.recover()?;
         writer.begin(session)?;
         Ok(writer)
-    }
-
-    /// Seals what earlier writers left, and finds the number of the next part.
-    fn recover(&mut self) -> Result<(), LogError> {
-        let journals = journal_numbers(&self.folder)?;
-        // Once this session has announced its own journal, nobody would notice any more.
-        let is_gone = |open: &u64| *open > self.manifest.merged_through_part && !journals.contains(open);
-        if let Some(open) = self.manifest.open_part.filter(is_gone) {
-            let detail =
-                format!("{} was removed before it was sealed: its rows are lost", journal_name(open));
-            self.manifest.count(Incident::now("journal_lost", &detail));
-        }
-        for number in journals {
-            let name = journal_name(number);
-            let contents = Contents::read(&self.folder, &name)?;
-            self.seal_contents(number, &contents)?;
-            self.put_away(number, &contents)?;
-            // Never a number that was used: a reader takes a part for the journal of the same number.
-            self.part = self.part.max(number + 1);
-        }
-        // Also of files that the ledger does not list: they may be somebody's, and are not written over.
-        for table in &self.manifest.tables {
-            if let Some(number) = part_numbers(&self.folder, &table.name)?.last() {
-                self.part = self.part.max(number + 1);
-            }
-        }
-        self.part = self.part.max(self.ledger.last_number() + 1);
-        // Also where retention removed all parts: a journal numbered below would have its incidents ignored.
-        self.part = self.part.max(self.manifest.merged_through_part + 1);
-        self.part = self.part.max(self.manifest.open_part.take().unwrap_or(0) + 1);
-        Ok(())
     }
 
     /// Removes a journal that is sealed. What could not be read is kept for whoever can: only a cut-off tail holds
@@ -658,65 +625,6 @@ impl LogWriter {
         }
         Ok(())
     }
-}
-
-/// The manifest and the ledger of a log that a writer goes on with.
-fn resumed(folder: &Folder) -> Result<(Manifest, Ledger), LogError> {
-    let mut manifest = Manifest::read(folder)?;
-    if !manifest.is_intact {
-        let detail = "the manifest was not the one that a writer wrote when this session began";
-        manifest.count(Incident::now("manifest_changed", detail));
-    }
-    match manifest.read_ledger(folder) {
-        Ok(Some(ledger)) => return Ok((manifest, ledger)),
-        Ok(None) => {}
-        Err(error) => {
-            let detail = format!("parts that are there were listed anew: {error}");
-            manifest.count(Incident::now("ledger_lost", &detail));
-        }
-    }
-    // Of an older format, or with a ledger that is lost: every part that can be read is listed.
-    let mut ledger = Ledger::default();
-    for table in &manifest.tables {
-        for number in part_numbers(folder, &table.name)? {
-            let part = PartFile::new(folder, &table.name, number);
-            if let Ok(part) = part.measure(folder) {
-                ledger.add(&table.name, number, part);
-            }
-        }
-    }
-    Ok((manifest, ledger))
-}
-
-/// Removes what this library wrote, and nothing else.
-fn clear(folder: &Folder) -> Result<(), LogError> {
-    let manifest = Manifest::read(folder)?;
-    let ledger = manifest.read_ledger(folder)?;
-    // The manifest goes first: what remains after a crash here is no log, rather than half of one.
-    folder.remove(manifest::FILE_NAME)?;
-    for table in &manifest.tables {
-        let Some(sub) = folder.sub(&table.name)? else { continue };
-        let numbers = match &ledger {
-            Some(ledger) => ledger.of_table(&table.name).map(|(number, _)| number).collect(),
-            // Before version 3 there was no ledger: by their names.
-            None => part_numbers(folder, &table.name)?,
-        };
-        for number in numbers {
-            sub.remove(&part_name(number))?;
-        }
-        // Left when somebody else's file is in it.
-        folder.remove_if_empty(&table.name);
-    }
-    for number in journal_numbers(folder)? {
-        folder.remove(&journal_name(number))?;
-    }
-    for number in damaged_numbers(folder)? {
-        folder.remove(&damaged_name(number))?;
-    }
-    if let Some(reference) = manifest.ledger {
-        folder.remove(&ledger_name(reference.number))?;
-    }
-    folder.remove(RESERVE)
 }
 
 fn disk_full() -> Incident {

@@ -274,3 +274,25 @@ fn the_first_rows_that_break_a_law_are_listed_and_the_others_counted() {
     assert!(defects.iter().all(|defect| defect.law == "possible_amount" && !defect.remedy.is_empty()));
     assert!(defects[5].message.starts_with("and 1,995 more"), "{}", defects[5].message);
 }
+
+#[test]
+fn rows_that_are_not_sealed_are_found_in_their_journal() {
+    let holder = holder();
+    let dir = holder.path().join("log");
+    let (schema, mut rows) = sound().remove(0);
+    let forks = schema.position("forks").unwrap();
+    rows[1][forks] = Value::U64(u64::MAX);
+    rows[3][forks] = Value::U64(u64::MAX);
+    let session = Session { source: "test".into(), start_us: START_US, ..Session::default() };
+    let mut writer = LogWriter::open(&dir, OpenMode::Create, session).unwrap();
+    let table = writer.declare(schema).unwrap();
+    writer.append(vec![(table, rows[..2].to_vec())]).unwrap();
+    writer.seal().unwrap();
+    writer.append(vec![(table, rows[2..].to_vec())]).unwrap();
+    let defects = Log::open(&dir).unwrap().check().unwrap();
+    let found: Vec<_> = defects.iter().map(|defect| (defect.file.clone(), defect.place.as_str())).collect();
+    assert_eq!(
+        found,
+        [(dir.join("samples/part-000001.parquet"), "row 1"), (dir.join("journal-000002.ttj"), "row 1")]
+    );
+}
