@@ -1,7 +1,5 @@
 """Other questions to the overhead regression: requests left out, a part of the time, several logs."""
 
-import functools
-
 import numpy as np
 import pytest
 from test_overhead import FAULT, FORK, SWITCH, cost, machine
@@ -15,7 +13,6 @@ from thinktime.analyses.overhead.section import reason
 from thinktime.analyses.overhead.subtraction import subtract
 from thinktime.documents.wording import worded
 from thinktime.errors import InputError
-from thinktime.log import observations
 from thinktime.stats.estimate import NotApplicable
 
 ALONG = 10.0
@@ -135,14 +132,12 @@ def test_a_request_that_one_log_lacks_is_not_compared_and_said(log_of):
     assert "context_switches" not in {item.request for item in found.costs}
 
 
-def test_a_log_read_in_pieces_gives_the_same_answer(log_of, monkeypatch):
+def test_a_log_read_in_pieces_gives_the_same_answer(log_of):
     """No piece is kept: every pass reads the log again."""
     log = log_of(busy())
     # Interrupts hardly vary: what their cost is has no more digits than the rounding leaves.
     whole = overhead.analyse(log, drop=["interrupts"])
-    monkeypatch.setattr(observations, "ROWS", 50)
-    monkeypatch.setattr(observations, "chunks", functools.partial(observations.chunks, rows=47))
-    pieces = overhead.analyse(log, drop=["interrupts"])
+    pieces = overhead.analyse(log, drop=["interrupts"], fit_options=FitOptions(piece_rows=47))
     assert pieces.requests == whole.requests
     assert (pieces.n, pieces.outliers) == (whole.n, whole.outliers)
     reasons = [[(item.request, reason(item.reason)) for item in each.left_out] for each in (pieces, whole)]

@@ -262,6 +262,7 @@ def test_a_report_says_first_that_the_log_is_another(log, commands, capsys, chan
 
 
 def test_an_error_of_arithmetic_on_a_sound_log_stays_what_it_is(recorded, monkeypatch):
+    # Put in by hand: no sound log is known on which an analysis fails.
     def fail(log):
         raise ZeroDivisionError("a defect of thinktime")
 

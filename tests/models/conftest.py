@@ -8,6 +8,7 @@ from thinktime.cli import run
 @pytest.fixture
 def predict_command(monkeypatch, capsys, tmp_path):
     """`thinktime predict ARGUMENTS` in a folder of its own: exit status, output and errors."""
+    # Relative paths refer to it, as in a user's shell; a process for each call would cost a second.
     monkeypatch.chdir(tmp_path)
 
     def call(*arguments):

@@ -8,9 +8,12 @@ import pytest
 from sar_text import FIXTURES, START_S, Text, cpu_line, header, seconds, tasks
 
 from thinktime.errors import InputError
-from thinktime.log import Log
+from thinktime.log import Log, LogWriter
 from thinktime.sources.sar import import_sar
 from thinktime.sources.sar.interval import whole_disks
+from thinktime.sources.sar.parts import Parts
+from thinktime.sources.sar.problems import Problems
+from thinktime.sources.sar.raw import RawText
 from thinktime.sources.sar.raw_lines import DamagedLineError, parse_line, parse_readings
 
 
@@ -311,11 +314,7 @@ def test_one_record_is_no_interval(tmp_path):
     assert not (tmp_path / "log").exists()
 
 
-def test_many_intervals_come_in_parts_and_in_order(tmp_path, monkeypatch):
-    from thinktime.sources.sar import parts
-
-    monkeypatch.setattr(parts, "ROWS_MAX", 16)
-    monkeypatch.setattr(parts, "PART_BYTES_MAX", 1)
+def test_many_intervals_come_in_parts_and_in_order(tmp_path):
     ticks = [{"%usr": 10 * k, "%idle": 90 * k + 1} for k in range(202)]
     sums = [{name: 2 * count for name, count in each.items()} for each in ticks]
 
@@ -324,8 +323,20 @@ def test_many_intervals_come_in_parts_and_in_order(tmp_path, monkeypatch):
         return [cpu_line(-1, sums[k - 1], sums[k])] + [cpu_line(n, ticks[k - 1], ticks[k]) for n in (0, 1)]
 
     text = Text().boot(seconds(201), {"cpu": cpus, "tasks": tasks(list(range(201)))})
-    done, log = run(text, tmp_path)
-    assert done.intervals == 200
+    records = RawText(path=text.write(tmp_path / "text"), problems=Problems())
+    parts = Parts(
+        lambda start_us: LogWriter.open(tmp_path / "log", source="sar", start_us=start_us),
+        rows_max=16,
+        part_bytes_max=1,
+    )
+    for interval in records.intervals(records.index()):
+        parts.add(interval)
+    parts.flush()
+    parts.writer.finish()
+    log = Log.open(tmp_path / "log")
+    assert log.check() == []
+    assert parts.intervals == 200
+    # Two rows of CPUs for each interval: eight intervals fill a part.
     assert len(list((tmp_path / "log" / "samples").glob("*.parquet"))) == 25
     starts = column(log, "start")
     assert starts == sorted(starts)

@@ -242,10 +242,9 @@ def test_replications_are_added_to_those_of_the_same_script_only(tmp_path):
     assert "was made with another script" in refused.stderr
 
 
-def test_an_experiment_is_not_resumed_with_a_script_that_was_changed(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_an_experiment_is_not_resumed_with_a_script_that_was_changed(tmp_path):
     path = written(tmp_path)
-    parameters = {**SMALL, "script": "my.toml"}
+    parameters = {**SMALL, "script": str(path)}
     design = Design(
         name="design.toml",
         system="multics",
@@ -261,23 +260,24 @@ def test_an_experiment_is_not_resumed_with_a_script_that_was_changed(tmp_path, m
     run(more, prepare(more, output, resume=True))
     assert len(Runs.open(output).responses()) == 4
     path.write_text(MINE.replace("mean=5", "mean=6"))
-    with pytest.raises(InputError, match=r"users = 2 was made with another script of the name my\.toml"):
+    with pytest.raises(InputError, match=r"users = 2 was made with another script of the name .*/my\.toml"):
         prepare(more, output, resume=True)
 
 
-def test_the_documentation_has_a_script_an_error_and_every_demand(tmp_path, monkeypatch):
+def test_the_documentation_has_a_script_an_error_and_every_demand(tmp_path):
     docs = Path(__file__).parents[2] / "docs" / "how-to"
     assert read(docs / "scripts" / "edit-and-run.toml").systems == ("ctss", "multics")
     page = (docs / "write-a-script.md").read_text()
     table = page.partition("## Demands")[2].partition("##")[0]
     told = {cells[2].strip(" `") for line in table.splitlines() if len(cells := line.split("|")) > 3}
     assert told - {"demand", "---"} == {demand.name for demand in demands()}
-    monkeypatch.chdir(tmp_path)
     wrong = (docs / "scripts" / "edit-and-run.toml").read_text().replace("wait = false", "")
-    Path("my.toml").write_text(wrong)
-    with pytest.raises(InputError) as error:
-        read("my.toml")
-    assert f"thinktime: {error.value}" in " ".join(page.split())
+    (tmp_path / "my.toml").write_text(wrong)
+    shown = "simulate multics -p script=my.toml"
+    assert f"$ thinktime {shown}\n" in page
+    refused = thinktime_(*shown.split(), cwd=tmp_path)
+    assert refused.returncode == 2
+    assert " ".join(refused.stderr.split()) in " ".join(page.split())
 
 
 @pytest.mark.parametrize(

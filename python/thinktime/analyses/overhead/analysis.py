@@ -115,7 +115,7 @@ def analyse(
         Regress the system's share of ticks times the exact busy time, instead of ticks alone: better
         where ticks and exact time disagree.
     fit_options : FitOptions, optional
-        F to enter, outlier rule, subsets, seed and level.
+        F to enter, outlier rule, subsets, seed, level and rows in memory.
 
     Raises
     ------
@@ -132,7 +132,8 @@ def analyse(
     explained = _target(log, target, subtract, scaled=scaled)
     if isinstance(explained, NotApplicable):
         return explained
-    design = build(log, names, explained, (*CHECKED, *role_columns(log, "user_time")))
+    read = (*CHECKED, *role_columns(log, "user_time"))
+    design = build(log, names, explained, read, options.piece_rows)
     if isinstance(design, NotApplicable):
         return design
     rows_least = N_LEAST + (0 if requests is None else ROWS_PER_REQUEST * len(names))

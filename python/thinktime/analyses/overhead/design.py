@@ -120,19 +120,20 @@ class Design:
 class _Pieces:
     """Passes over the intervals of a log; a log of one piece is read once and kept."""
 
-    def __init__(self, log: Log, names: Sequence[str]) -> None:
+    def __init__(self, log: Log, names: Sequence[str], rows: int) -> None:
         self._log = log
+        self._rows = rows
         self._kept: list[Observations] | None = []
-        for piece in observations.chunks(log, names):
+        for piece in observations.chunks(log, names, rows):
             self._kept.append(piece)
-            if sum(map(len, self._kept)) > observations.ROWS:
+            if sum(map(len, self._kept)) > rows:
                 self._kept = None
                 break
 
     def __call__(self, names: Sequence[str]) -> Iterator[Observations]:
         if self._kept is not None:
             return iter(self._kept)
-        return observations.chunks(self._log, names)
+        return observations.chunks(self._log, names, self._rows)
 
 
 @dataclass(slots=True)
@@ -188,7 +189,11 @@ def check_names(log: Log, names: Sequence[str]) -> None:
 
 
 def build(
-    log: Log, names: Sequence[str], target: Target, extra: Sequence[str] = ()
+    log: Log,
+    names: Sequence[str],
+    target: Target,
+    extra: Sequence[str] = (),
+    piece_rows: int = observations.ROWS,
 ) -> Design | NotApplicable:
     """Design of the regression of `target` on the rates that can be used.
 
@@ -200,10 +205,12 @@ def build(
     target : Target
     extra : sequence of str
         Columns that `Design.pieces` will be asked for in addition to those of target and terms.
+    piece_rows : int
+        Largest number of rows in memory at a time; the design does not depend on it.
     """
     terms = observations.quantities(log, names)
     needed = [*target.needed, *(column for item in terms for column in item.columns)]
-    pieces = _Pieces(log, [*needed, *extra])
+    pieces = _Pieces(log, [*needed, *extra], piece_rows)
     whole, rates, intervals = _Range(), [_Range() for _ in terms], 0
     for piece in pieces(needed):
         y = target.of(piece)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from thinktime.analyses.overhead.design import Design
 from thinktime.analyses.overhead.residual_pass import ResidualPass, SubsetFit, subset_fits
 from thinktime.analyses.overhead.result import Point
+from thinktime.log.observations import ROWS
 from thinktime.stats import critical_values
 from thinktime.stats.estimate import Estimate, NotApplicable
 from thinktime.stats.regression import collinearity, robust
@@ -45,6 +46,8 @@ class FitOptions:
     """Of the bootstrap."""
     level: float = 0.95
     """Confidence of the intervals."""
+    piece_rows: int = ROWS
+    """Largest number of intervals in memory at a time; a longer log is read again for each pass."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,10 +36,22 @@ class Parts:
     open_writer : callable
         Opens the log, given the start of the first interval in microseconds; called when there is an
         interval, so that a file without one leaves no log behind.
+    rows_max : int
+        Rows of the longest table that are kept as Python objects.
+    part_bytes_max : int
+        Size of the columns in memory at which a part is written.
     """
 
-    def __init__(self, open_writer: Callable[[int], LogWriter]) -> None:
+    def __init__(
+        self,
+        open_writer: Callable[[int], LogWriter],
+        *,
+        rows_max: int = ROWS_MAX,
+        part_bytes_max: int = PART_BYTES_MAX,
+    ) -> None:
         self._open = open_writer
+        self._rows_max = rows_max
+        self._part_bytes_max = part_bytes_max
         self.writer: LogWriter | None = None
         self._rows: dict[str, list[Row]] = {"samples": [], "cpus": [], "disks": [], "interfaces": []}
         self._frames: dict[str, list[pl.DataFrame]] = {table: [] for table in self._rows}
@@ -61,9 +73,9 @@ class Parts:
         self._rows["cpus"].extend({**start, **row} for row in interval.cpus)
         self._rows["disks"].extend({**start, **row} for row in interval.disks)
         self._rows["interfaces"].extend({**start, **row} for row in interval.interfaces)
-        if max(map(len, self._rows.values())) >= ROWS_MAX:
+        if max(map(len, self._rows.values())) >= self._rows_max:
             self._pack()
-            if self._bytes >= PART_BYTES_MAX:
+            if self._bytes >= self._part_bytes_max:
                 self.flush()
 
     def _pack(self) -> None:
