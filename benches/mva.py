@@ -9,7 +9,8 @@ from typing import Any
 
 from programs import build_c, least_in_turn, own_cpu_seconds
 
-from thinktime.models.queueing.networks import Station, linearizer, mva, mva_classes
+from thinktime.models.queueing.approximations import linearizer
+from thinktime.models.queueing.networks import Station, mva, mva_classes
 
 DEMANDS = [0.005, 0.004, 0.0033, 0.002, 0.001]
 THINK_S, USERS = 0.5, 1000

@@ -8,7 +8,8 @@ import pytest
 
 from thinktime.errors import InputError
 from thinktime.models.queueing import networks, open_stations, operational_laws
-from thinktime.models.queueing.networks import Station, machine_repairman, schweitzer
+from thinktime.models.queueing.approximations import schweitzer
+from thinktime.models.queueing.networks import Station, machine_repairman
 
 TWO = Station("disk", (0.1, 0.2))
 
