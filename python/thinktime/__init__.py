@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from thinktime.analyses import QUESTIONS, analyse, question
     from thinktime.documents.render import render
     from thinktime.errors import InputError, WorkError
-    from thinktime.log import Log, LogError, LogWriter, vocabulary
+    from thinktime.log import Log, LogError, LogWarning, LogWriter, vocabulary
     from thinktime.log.runs import Runs
     from thinktime.models.queueing.networks import Station, mva
     from thinktime.reports import build as report
@@ -44,6 +44,7 @@ CONTENTS: dict[str, tuple[str, str]] = {
     "Log": ("thinktime.log", "Log"),
     "LogWriter": ("thinktime.log", "LogWriter"),
     "LogError": ("thinktime.log", "LogError"),
+    "LogWarning": ("thinktime.log", "LogWarning"),
     "vocabulary": ("thinktime.log", "vocabulary"),
     "Runs": ("thinktime.log.runs", "Runs"),
     "QUESTIONS": ("thinktime.analyses", "QUESTIONS"),
@@ -83,6 +84,7 @@ __all__ = [
     "InputError",
     "Log",
     "LogError",
+    "LogWarning",
     "LogWriter",
     "NotApplicable",
     "Runs",

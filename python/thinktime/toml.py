@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,27 +20,34 @@ NESTING_MAX = 64
 """Most levels of lists and tables: whatever walks through them may do so recursively."""
 
 
-def read(path: Path) -> dict[str, Any]:
-    """Read a TOML file.
+def read(path: Path, *, dates: bool = False) -> dict[str, Any]:
+    """Contents of a TOML file.
+
+    Parameters
+    ----------
+    path : Path
+    dates : bool
+        True where the file may have dates and times of day.
 
     Raises
     ------
     InputError
-        It cannot be read, or is no TOML; the message has line and column.
+        It cannot be read, is no TOML (the message has line and column), is nested too deeply, or has a date
+        although there must be none.
     """
     try:
-        found: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+        table: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: is not TOML: {error}") from None
     except RecursionError:
         raise InputError(f"{path}: its lists and tables are nested too deeply; give fewer levels") from None
-    if _is_deep(found):
-        raise InputError(
-            f"{path}: its lists and tables are nested in more than {NESTING_MAX} levels; give fewer levels"
-        )
-    return found
+    try:
+        _check(table, dates=dates)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    return table
 
 
 def value(text: str) -> Any:
@@ -48,7 +56,7 @@ def value(text: str) -> Any:
     Raises
     ------
     InputError
-        It is no single value of TOML.
+        It is no single value of TOML, is nested too deeply, or has a date.
     """
     try:
         table = tomllib.loads(f"value = {text}")
@@ -57,7 +65,35 @@ def value(text: str) -> Any:
         raise InputError(f"{text} is neither TOML nor JSON ({error}); write lists as {example}") from None
     if len(table) > 1:
         raise InputError(f"{text} is more than one value; give one")
+    _check(table, dates=False)
     return table["value"]
+
+
+def _check(table: dict[str, Any], *, dates: bool) -> None:
+    """Refuse what cannot be walked through, and dates where there must be none."""
+    if _is_deep(table):
+        raise InputError(
+            f"its lists and tables are nested in more than {NESTING_MAX} levels; give fewer levels"
+        )
+    if not dates and (dated := _date(table)) is not None:
+        key, date = dated
+        raise InputError(
+            f"{key}: {date} is a date or a time of day; give a number, or a text in quotation marks"
+        )
+
+
+def _date(value: object, key: str = "") -> tuple[str, object] | None:
+    """Key and value of the first date or time of day in `value`; None if there is none."""
+    if isinstance(value, (datetime.date, datetime.time)):
+        return key, value
+    entries = (
+        ((f"{key}.{name}" if key else str(name), item) for name, item in value.items())
+        if isinstance(value, dict)
+        else ((f"{key}[{index}]", item) for index, item in enumerate(value))
+        if isinstance(value, list)
+        else ()
+    )
+    return next((dated for name, item in entries if (dated := _date(item, name)) is not None), None)
 
 
 def _is_deep(table: dict[str, Any]) -> bool:

@@ -8,6 +8,7 @@ import json
 import random
 import re
 import shutil
+import warnings
 import zlib
 
 import polars as pl
@@ -259,6 +260,81 @@ def test_a_report_says_first_that_the_log_is_another(log, commands, capsys, chan
     assert str(log) in page["findings"][0]["text"]
     if run(["analyse", "rates", str(log), "--format", "json"]) == 0:
         assert "not the one that was written" in json.loads(capsys.readouterr().out)["caveats"][0]
+
+
+def test_a_result_in_python_warns_of_a_log_that_was_changed(log):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        thinktime.analyse("rates", log)
+    samples = part(log, "samples")
+    shutil.copy(samples, samples.with_name("part-000009.parquet"))
+    with pytest.warns(thinktime.LogWarning, match="not the one that was written") as caught:
+        thinktime.analyse("rates", log)
+    assert str(log) in str(caught[0].message)
+    # The place that is shown is the call here.
+    assert caught[0].filename == __file__
+
+
+@pytest.fixture(scope="module")
+def swapping(tmp_path_factory):
+    path = tmp_path_factory.mktemp("swapping") / "log"
+    simulate("unix6", {"interactions": 20, "length": 60}, seed=1, replications=2).record(path)
+    return path
+
+
+def predicted(log, capsys):
+    """Exit status, answer and messages of a prediction from a log."""
+    status = run(["predict", "disk-bound", "--from", str(log), "--memory-b", "1600"])
+    return status, *capsys.readouterr()
+
+
+def test_a_prediction_from_a_log_that_was_changed_says_so(tmp_path, swapping, capsys):
+    shutil.copytree(swapping, tmp_path / "log")
+    assert predicted(tmp_path / "log", capsys)[0] == 0
+    samples = part(tmp_path / "log", "samples")
+    shutil.copy(samples, samples.with_name("part-000009.parquet"))
+    status, answer, said = predicted(tmp_path / "log", capsys)
+    assert status == 0
+    assert "not the one that was written" in answer
+    assert "not the one that was written" in said
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("size", "x"),
+        ("size", [157, None]),
+        ("size", []),
+        ("memory", 1e308),
+        ("processes", [12]),
+        ("interactions", {}),
+        ("cpu_speed", 0),
+        ("pc", "twelve"),
+        ("file_drive", 1.5),
+        ("swap_drive", -1),
+        ("text", True),
+    ],
+)
+def test_a_prediction_names_the_parameter_of_a_log_that_it_cannot_use(tmp_path, swapping, capsys, key, value):
+    log = tmp_path / "log"
+    shutil.copytree(swapping, log)
+    manifest = read_manifest(log)
+    for session in manifest["sessions"]:
+        session["machine"]["parameters"][key] = value
+    write_manifest(log, manifest)
+    status, _, said = predicted(log, capsys)
+    assert status == 2
+    assert re.search(rf"manifest.json: session 1: machine.parameters.{key}\S* is", said), said
+
+
+def test_a_prediction_from_a_part_that_cannot_be_read_names_it(tmp_path, swapping, capsys):
+    log = tmp_path / "log"
+    shutil.copytree(swapping, log)
+    rows = pyarrow.parquet.read_table(part(log, "samples"))
+    write_part(log, "samples", replaced(rows, "drive0_busy_s", ["x"] * rows.num_rows))
+    status, _, said = predicted(log, capsys)
+    assert status == 2
+    assert "column drive0_busy_s" in said
 
 
 def test_an_error_of_arithmetic_on_a_sound_log_stays_what_it_is(recorded, monkeypatch):

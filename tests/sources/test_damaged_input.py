@@ -38,6 +38,9 @@ WORDS = st.sampled_from(
         "9" * 400,
         "\u202e",
         "{}",
+        "1979-05-27",
+        "1979-05-27T07:32:00Z",
+        "07:32:00",
     ]
 )
 KINDS = [
@@ -152,6 +155,21 @@ def test_values_in_a_file_of_parameters(system, name, value):
         except InputError as error:
             # The message finds its line in the file without another exception.
             parameters.located(error, system, path, [])
+
+
+@pytest.mark.parametrize("date", ["1979-05-27", "1979-05-27T07:32:00Z", "07:32:00"])
+@pytest.mark.parametrize("place", ["{}", "[1, {}]", "{{ kind = {} }}"])
+def test_dates_are_refused_by_name(date, place):
+    with (
+        file_of(f"think = {place.format(date)}\n") as path,
+        pytest.raises(InputError, match=r"think.*: .* is a date or a time of day; give a number, or a text"),
+    ):
+        parameters.read(path, [])
+
+
+def test_a_date_among_the_values_of_a_list_is_refused_by_name():
+    with pytest.raises(InputError, match=r"-p levels: value\[1\]: 1979-05-27 is a date or a time of day"):
+        parameters.read(None, ["levels=[1, 1979-05-27]"])
 
 
 @given(seed=SEEDS)

@@ -84,12 +84,17 @@ def analyse(name: str, *logs: Log | str | Path, **options: Any) -> Any:
     TypeError
         The question has no such option, or something else than a log is given.
 
+    Warns
+    -----
+    LogWarning
+        A log is not the one that was written: its bytes differ from the checksums in its ledger.
+
     Examples
     --------
     >>> thinktime.analyse("overhead", "run", requests=("forks", "page_faults"))
     """
     from thinktime.log import Log
-    from thinktime.log.border import reading
+    from thinktime.log.border import reading, warn_of_changes
 
     asked = question(name)
     known = [item.name for item in fields(asked.options)]
@@ -103,12 +108,14 @@ def analyse(name: str, *logs: Log | str | Path, **options: Any) -> Any:
             raise TypeError(f"logs: {item!r} is a {type(item).__name__}; give a Log, or the folder of one")
     if asked.accepts == "runs":
         runs = asked.open([Path(str(item)) for item in logs])
+        warn_of_changes(asked.logs(runs))
         with reading(*asked.logs(runs)):
             return asked.results(runs, asked.options(**options))
     opened = [item if isinstance(item, Log) else Log.open(item) for item in logs]
     if len(opened) > 1 and not asked.compares:
         raise InputError(f"{name}: {len(opened)} logs are given; give one")
     chosen = asked.options(**options)
+    warn_of_changes(opened)
     with reading(*opened):
         return asked.analyse(opened[0], chosen) if len(opened) == 1 else asked.compare(opened, chosen)
 

@@ -7,12 +7,13 @@ computed from a log that is not the one that was written says so.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from thinktime.errors import InputError, WorkError
-from thinktime.log.log import LogError
+from thinktime.log.log import LogError, LogWarning
 
 if TYPE_CHECKING:
     from thinktime.log import Defect, Log
@@ -96,3 +97,9 @@ def changes(logs: Sequence[Log]) -> tuple[str, ...]:
                 "lists them."
             )
     return tuple(sentences)
+
+
+def warn_of_changes(logs: Sequence[Log]) -> None:
+    """Issue the sentences of `changes` as `LogWarning`, at the place that called the caller."""
+    for sentence in changes(logs):
+        warnings.warn(sentence, LogWarning, stacklevel=3)

@@ -69,6 +69,22 @@ class Facts:
             return int(value)
         raise self._refused(key, f"a whole number of at least {least}")
 
+    def numbers(self, key: str, *, least: float = -math.inf) -> float | tuple[float, ...] | None:
+        """Finite number of at least `least`, or a list of such numbers; None if it is unknown."""
+        value = self.values.get(key)
+        if not isinstance(value, list):
+            return self.number(key, least=least)
+        items = Facts(
+            file=self.file,
+            place=self.place,
+            values={f"{key}[{index}]": item for index, item in enumerate(value)},
+        )
+        listed = tuple(items.number(name, least=least) for name in items.values)
+        known = tuple(float(item) for item in listed if item is not None)
+        if not known or len(known) < len(listed):
+            raise self._refused(key, "a number or a list of numbers")
+        return known
+
     def table(self, key: str) -> Facts:
         """Table of facts; empty if it is unknown."""
         value = self.values.get(key)

@@ -32,6 +32,10 @@ class LogError(InputError):
     """A log cannot be read or written; the message names the file, the cause and the remedy."""
 
 
+class LogWarning(UserWarning):
+    """A log is not the one that was written, and what is computed from it may be wrong."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
     """One column of a table."""

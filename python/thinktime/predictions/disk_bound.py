@@ -21,7 +21,7 @@ from thinktime.stats.series import batch_means
 if TYPE_CHECKING:
     from thinktime.analyses.disks.result import Disks, Drive
     from thinktime.log import Log
-    from thinktime.log.facts import Session
+    from thinktime.log.facts import Facts, Session
     from thinktime.models.prediction import Prediction
     from thinktime.models.swapping.swap_disk import Configuration
 
@@ -71,6 +71,8 @@ MEASURED = ("queue_length", "utilisation", "elapsed_s", "interactions", "blocks"
 BY_HAND = "give it by hand"
 UNIX6 = "unix6"
 """The simulated system whose swaps are of whole processes."""
+SPEED_LEAST = 1e-9
+"""Speed of a processor, in speeds of the original, below which no system simulates one."""
 
 
 # Inputs that a log has
@@ -111,20 +113,20 @@ def of_log(log: Log, *, device: str = "", level: float = 0.95) -> LogInputs | No
     if isinstance(disks.drives, NotApplicable):
         return disks.drives
     sessions = facts.sessions(log)
-    parameters = _parameters(sessions)
+    parameters = _parameters(log, sessions)
     if isinstance(parameters, NotApplicable):
         return parameters
     numbered = {column.name for column in log.schema("samples")} >= {"drive0_busy_s", "drive0_requests"}
-    files = _chosen(disks.drives, device, parameters.get("file_drive") if numbered else None)
+    files = _chosen(disks.drives, device, parameters.whole("file_drive") if numbered else None)
     if isinstance(files, NotApplicable):
         return files
-    swaps = _numbered(disks.drives, parameters.get("swap_drive")) if numbered else None
+    swaps = _numbered(disks.drives, parameters.whole("swap_drive")) if numbered else None
     apart = None if swaps is None or swaps is files else swaps
     runs = _Runs(sessions=sessions, level=level)
     observed: dict[str, Any] = {
         "loaded": runs.mean("loaded_mean", "process", "how many processes were in memory"),
         "block_time_s": _block_time(files, runs, shared=numbered and apart is None),
-        "swap_time_s": _swap_time(disks, apart, runs, paged=parameters.get("memory_management") == "paging"),
+        "swap_time_s": _swap_time(disks, apart, runs, paged=parameters.text("memory_management") == "paging"),
         "queue_length": _queue(disks, files, numbered),
         "utilisation": _utilisation(disks, files, numbered),
         "elapsed_s": runs.mean("elapsed_s", "s", "how long the whole load took"),
@@ -169,23 +171,24 @@ class _Runs:
         return batch_means.plain_mean(values, self.level).with_unit(unit)
 
 
-def _parameters(sessions: Sequence[Session]) -> Mapping[str, Any] | NotApplicable:
+def _parameters(log: Log, sessions: Sequence[Session]) -> Facts | NotApplicable:
     """Parameters of the simulated system, with its name; empty for a recorded machine."""
-    by_session: list[dict[str, Any]] = []
+    by_session: list[Facts] = []
     for session in sessions:
         machine = session.machine
-        if "parameters" not in machine:
-            by_session.append({})
-            continue
-        parameters = machine.table("parameters").values
-        # A single drive serves files and swaps.
-        only = {"file_drive": 0, "swap_drive": 0} if parameters.get("drives") == 1 else {}
-        by_session.append({**parameters, **only, "system": machine.text("system")})
-    if any(parameters != by_session[0] for parameters in by_session):
+        parameters = machine.table("parameters")
+        if "parameters" in machine:
+            # A single drive serves files and swaps.
+            is_only = parameters.values.get("drives") == 1
+            drives = {"file_drive": 0, "swap_drive": 0} if is_only else {}
+            values = {**parameters.values, **drives, "system": machine.text("system")}
+            parameters = replace(parameters, values=values)
+        by_session.append(parameters)
+    if any(parameters.values != by_session[0].values for parameters in by_session):
         return NotApplicable(
             "the sessions of the log are of different configurations", "use a log of one configuration"
         )
-    return by_session[0] if by_session else {}
+    return by_session[0] if by_session else facts.none(log)
 
 
 def _numbered(drives: Sequence[Drive], number: object) -> Drive | None:
@@ -246,18 +249,17 @@ def _queue(disks: Disks, files: Drive, numbered: bool) -> Estimate | NotApplicab
     return mean or NotApplicable(f"the log does not count the requests waiting at {place}", BY_HAND)
 
 
-def _facts(sessions: Sequence[Session], parameters: Mapping[str, Any]) -> dict[str, Any]:
+def _facts(sessions: Sequence[Session], parameters: Facts) -> dict[str, Any]:
     """Inputs that follow from the configuration, and from the simulated system itself."""
-    if parameters.get("system") != UNIX6:
+    if parameters.text("system") != UNIX6:
         return {}
-    prototypes = parameters.get("workload") == "prototypes"
-    processes, interactions = parameters.get("processes"), parameters.get("interactions")
+    prototypes = parameters.text("workload") == "prototypes"
+    processes, interactions = parameters.whole("processes"), parameters.whole("interactions")
     # With text that all processes share, the number that fit is not the quotient of the sizes.
-    alone = not parameters.get("text")
-    size = parameters.get("size")
+    alone = not parameters.number("text")
     return {
-        "memory": parameters.get("memory") if alone else None,
-        "size": (tuple(map(float, size)) if isinstance(size, list) else size) if alone else None,
+        "memory": parameters.whole("memory") if alone else None,
+        "size": parameters.numbers("size") if alone else None,
         "processes": processes,
         "burst_s": _burst(sessions, parameters) if prototypes else None,
         "interactions": processes * interactions if prototypes and processes and interactions else None,
@@ -268,13 +270,15 @@ def _facts(sessions: Sequence[Session], parameters: Mapping[str, Any]) -> dict[s
     }
 
 
-def _burst(sessions: Sequence[Session], parameters: Mapping[str, Any]) -> float | None:
+def _burst(sessions: Sequence[Session], parameters: Facts) -> float | None:
     """Mean compute burst [s], where it is that of a table."""
-    pc, speed = parameters.get("pc"), parameters.get("cpu_speed", 1.0)
-    if parameters.get("compute", "table") != "table" or not isinstance(pc, (int, float)):
+    # Another compute burst is a distribution, as a text or as a table.
+    pc = parameters.number("pc") if parameters.values.get("compute", "table") == "table" else None
+    if pc is None:
         return None
     is_in_ms = sessions[0].machine.table("units").text("pc") == "ms"
-    return float(pc) * (1e-3 if is_in_ms else 1.0) / float(speed)
+    speed = parameters.number("cpu_speed", least=SPEED_LEAST)
+    return float(pc) * (1e-3 if is_in_ms else 1.0) / (1.0 if speed is None else speed)
 
 
 def _caveats(disks: Disks, numbered: bool) -> list[Caveat]:

@@ -95,7 +95,7 @@ def run(study: Study, settings: Settings, table: str = "") -> Outcome:
     Raises
     ------
     InputError
-        There is no such table.
+        There is no such table, or `settings.scale` is so small that runs lack what a part computes with.
     """
     wanted = _wanted(study, table) if table else frozenset(study.tables)
     parts = [part for part in study.paper.parts if not table or wanted.intersection(part.tables)]
@@ -103,7 +103,16 @@ def run(study: Study, settings: Settings, table: str = "") -> Outcome:
     chapters = []
     for number, part in enumerate(parts):
         settings.progress(number / len(parts), part.title)
-        chapter = study.chapters[part.name](laboratory)
+        try:
+            chapter = study.chapters[part.name](laboratory)
+        except InputError as error:
+            if settings.scale == 1.0:
+                raise
+            # A model refused what the runs measured: nothing was swapped in them, or nobody answered.
+            raise InputError(
+                f"scale is {settings.scale:g}, which makes runs too short for the part {part.name!r} ({error}); "
+                "give a larger fraction"
+            ) from error
         if table:
             selected = tuple(cell for cell in chapter.cells if cell.table in wanted)
             chapter = replace(chapter, cells=selected, claims=(), summary=(), charts=(), tables=())

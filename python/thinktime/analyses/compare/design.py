@@ -405,7 +405,7 @@ def _of_csv(path: Path, text: str) -> Plan:
 def _of_toml(path: Path) -> Plan:
     from thinktime import toml
 
-    table: dict[str, Any] = toml.read(path)
+    table: dict[str, Any] = toml.read(path, dates=True)
     if unknown := [key for key in table if key not in PLAN_KEYS]:
         raise InputError(f"{path}: has no key {unknown[0]!r}; the keys are {', '.join(PLAN_KEYS)}")
     given = table.get("treatments")

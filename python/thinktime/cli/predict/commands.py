@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thinktime.cli import parameters
+from thinktime.cli import messages, parameters
 from thinktime.documents.document import Document, Section
 from thinktime.errors import InputError
 from thinktime.models.swapping.response_time import Swapping
@@ -28,6 +28,7 @@ from thinktime.predictions.inputs import (
 )
 from thinktime.predictions.paging import VARIED
 from thinktime.predictions.swap_overhead import Load
+from thinktime.questions.definition import warned
 
 if TYPE_CHECKING:
     from thinktime.models.queueing.networks import Station
@@ -131,22 +132,28 @@ def disk_bound(
                 f"{path}: is the file of a third machine; give files for A and B, or for A alone"
             )
     caveats: tuple[Caveat, ...] = ()
+    changed: tuple[str, ...] = ()
     if log is not None:
-        a, caveats = _measured(a, log, device)
+        a, caveats, changed = _measured(a, log, device)
     check_complete(CONFIGURATION, a, of=" of A", remedy="--from LOG")
     b = b.over(Given.of(prediction.inherited(a.values, b.values), "as A"))
     machines = _configuration(a, "A"), _configuration(b, "B")
     sources = a.sources, b.sources
-    return prediction.section(model.predict(*machines), machines, sources, caveats)
+    return warned(prediction.section(model.predict(*machines), machines, sources, caveats), changed)
 
 
-def _measured(a: Given, path: Path, device: str) -> tuple[Given, tuple[Caveat, ...]]:
-    """Inputs of A completed by those of a log, and the log's caveats."""
-    from thinktime.log import Log
+def _measured(a: Given, path: Path, device: str) -> tuple[Given, tuple[Caveat, ...], tuple[str, ...]]:
+    """Inputs of A completed by those of a log, the log's caveats, and where the log was changed."""
+    from thinktime.log import Log, border
     from thinktime.predictions import disk_bound
     from thinktime.stats.estimate import NotApplicable
 
-    log = disk_bound.of_log(Log.open(path), device=device)
+    opened = Log.open(path)
+    changed = border.changes([opened])
+    for sentence in changed:
+        messages.note(f"thinktime: {sentence}")
+    with border.reading(opened):
+        log = disk_bound.of_log(opened, device=device)
     if isinstance(log, NotApplicable):
         raise InputError(f"{path}: {log.reason}; {log.remedy}")
     a = a.over(Given.of(log.inputs, str(path)))
@@ -155,7 +162,7 @@ def _measured(a: Given, path: Path, device: str) -> tuple[Given, tuple[Caveat, .
         follows = item.field == "loaded" and {"memory", "size"} <= set(a.values)
         if why is not None and item.field not in a.values and not follows:
             raise InputError(f"{path}: has no {item.option} of A: {why.reason}; {why.remedy}")
-    return a, log.caveats
+    return a, log.caveats, changed
 
 
 def _configuration(given: Given, name: str) -> Configuration:
@@ -327,7 +334,10 @@ def network(
         raise InputError(
             f"{file}: {unknown.pop()}: is not a key of a network; give stations, think_time, users"
         )
-    stations = {name: _station(name, entry, f"{file}: ") for name, entry in table.get("stations", {}).items()}
+    listed = table.get("stations", {})
+    if not isinstance(listed, Mapping):
+        raise InputError(f"{file}: stations is {listed!r}; give a table, such as [stations] with cpu = 0.03")
+    stations = {name: _station(name, entry, f"{file}: ") for name, entry in listed.items()}
     for text in station or ():
         name, entry = _station_text(text)
         stations[name] = _station(name, entry, "--station ")
