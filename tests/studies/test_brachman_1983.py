@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import checks
 import pytest
 
+from thinktime.errors import InputError
 from thinktime.models.swapping.disk_bound import leave_one_out
 from thinktime.studies import load
 from thinktime.studies.brachman_1983 import recomputed, runs
@@ -146,3 +148,13 @@ def test_the_published_numbers_are_as_printed() -> None:
         (runs.PREDICTIONS, {"measured_elapsed_s": 1032}, "standard_deviation_s", 55.5),
     ):
         assert PAPER.printed(table, key, quantity).value == value
+
+
+def test_a_scale_at_which_nothing_is_swapped_is_refused() -> None:
+    study = load(NAME)
+    computing = tuple(part for part in study.paper.parts if part.name == "computing")
+    alone = replace(study, paper=replace(study.paper, parts=computing))
+    with pytest.raises(
+        InputError, match=r"scale is 0\.02, .*'computing' \(swap_time_s is nan.*larger fraction"
+    ):
+        run(alone, Settings(replications=2, scale=0.02))

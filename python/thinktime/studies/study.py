@@ -110,8 +110,8 @@ def run(study: Study, settings: Settings, table: str = "") -> Outcome:
                 raise
             # A model refused what the runs measured: nothing was swapped in them, or nobody answered.
             raise InputError(
-                f"scale is {settings.scale:g}, which makes runs too short for the part {part.name!r} ({error}); "
-                "give a larger fraction"
+                f"scale is {settings.scale:g}, which makes runs too short for the part {part.name!r} "
+                f"({error}); give a larger fraction"
             ) from error
         if table:
             selected = tuple(cell for cell in chapter.cells if cell.table in wanted)
