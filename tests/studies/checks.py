@@ -10,9 +10,25 @@ from typing import Any
 
 from thinktime.documents.render import render
 from thinktime.studies import cells_render
-from thinktime.studies.cells import Cell
+from thinktime.studies.cells import Cell, Tolerance
 from thinktime.studies.study import Chapter, Outcome
 from thinktime.studies.study_report import report
+
+CELL = Cell(
+    study="paper",
+    table="table01",
+    row={"users": 35},
+    quantity="time_s",
+    unit="s",
+    published=2.0,
+    ours=2.09,
+    low=2.0,
+    high=2.2,
+    n=8,
+    kind="predicted",
+    tolerance=Tolerance("relative", 0.05),
+)
+"""Simulated cell that agrees with the printed number."""
 
 
 def cells(outcome: Outcome) -> Iterator[tuple[str, tuple[tuple[str, Any], ...], str, float | None]]:

@@ -9,24 +9,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from checks import CELL
 
 from thinktime.studies import cells_render, published_tables
-from thinktime.studies.cells import Cell, Claim, Tolerance, tally
-
-CELL = Cell(
-    study="paper",
-    table="table01",
-    row={"users": 35},
-    quantity="time_s",
-    unit="s",
-    published=2.0,
-    ours=2.09,
-    low=2.0,
-    high=2.2,
-    n=8,
-    kind="predicted",
-    tolerance=Tolerance("relative", 0.05),
-)
+from thinktime.studies.cells import Claim, Tolerance, tally
 
 
 @pytest.mark.parametrize(

@@ -6,29 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from checks import CELL
 
 from thinktime.studies import STUDIES, load, verdict
-from thinktime.studies.cells import Cell, Claim, Tolerance
+from thinktime.studies.cells import Cell, Claim
 from thinktime.studies.claims import Statement
 from thinktime.studies.laboratory import Settings
 from thinktime.studies.paper import Part
 from thinktime.studies.published import Shape
 from thinktime.studies.study import Chapter, Outcome, Study
 
-CELL = Cell(
-    study="paper",
-    table="table01",
-    row={"users": 35},
-    quantity="time_s",
-    unit="s",
-    published=2.0,
-    ours=2.09,
-    low=2.0,
-    high=2.2,
-    n=8,
-    kind="predicted",
-    tolerance=Tolerance("relative", 0.05),
-)
 CLAIM = Claim(study="paper", id="order", source="Table 1", holds=True, statistic="1 s", text="it is faster")
 
 

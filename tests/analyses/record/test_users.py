@@ -44,7 +44,8 @@ def test_the_users_beyond_the_first_twelve_are_summed(tmp_path):
     assert result.others.user == "3 others"
     assert result.others.cpu_s == pytest.approx(4 * (1 + 2 + 3))
     table = section(result).tables[0]
-    assert len(table.rows) == 13
+    first = [f"uid:{1000 + number}" for number in range(14, 2, -1)]
+    assert [row[0] for row in table.rows] == [*first, "3 others"]
     assert sum(row[2] for row in table.rows) == pytest.approx(1.0)
 
 
