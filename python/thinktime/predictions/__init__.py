@@ -4,5 +4,6 @@
 - `swap_overhead`: the cost of swapping where the CPU is the bottleneck;
 - `swapping`: response times of a machine that swaps, saturated or not;
 - `paging`: throughput of a machine with demand paging; `simulated_multics` describes a simulated one;
-- `network`: response time and queues of a closed network, by number of users.
+- `network`: response time and queues of a closed network, by number of users;
+- `inputs` and `prediction`: how inputs are read, and how a prediction of any model is shown.
 """

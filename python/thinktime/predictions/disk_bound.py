@@ -64,8 +64,7 @@ INPUTS = {
     "interactions": "interactions",
     "blocks": "file requests",
 }
-
-
+"""Words for each input in the table of inputs."""
 MEASURED = ("queue_length", "utilisation", "elapsed_s", "interactions", "blocks")
 """Inputs that are results of a load on one machine; the other machine does not inherit them."""
 BY_HAND = "give it by hand"

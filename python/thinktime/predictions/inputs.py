@@ -24,7 +24,9 @@ from thinktime.quantity import parse_seconds
 from thinktime.stats.estimate import Estimate
 
 BETWEEN = re.compile(r"\s*(?:±|\+-|\+/-)\s*")
+"""Sign between a value and the half width of its interval."""
 UNIT = re.compile(r"[a-z%]+$", re.IGNORECASE)
+"""Unit at the end of a number."""
 KEYS = {"think_s": "think_time", "service_s": "service_time"}
 """Names of fields that, without their unit, do not show that they are times."""
 TRUTH = {"yes": True, "true": True, "no": False, "false": False}
@@ -229,7 +231,13 @@ def check_complete(inputs: Sequence[Input], given: Given, *, of: str = "", remed
 
 
 def seconds(given: object, item: str) -> float | Estimate:
-    """Time in seconds, of ``50ms``, a number of seconds, or ``39.8ms+-2.5ms``."""
+    """Time in seconds, of ``50ms``, a number of seconds, or ``39.8ms+-2.5ms``.
+
+    Raises
+    ------
+    InputError
+        `given` is no time; the message begins with `item`, as that of each reader below.
+    """
 
     def time(text: str) -> float:
         return parse_seconds(text, item) if UNIT.search(text) else _plain(text, item)
@@ -238,12 +246,24 @@ def seconds(given: object, item: str) -> float | Estimate:
 
 
 def number(given: object, item: str) -> float | Estimate:
-    """Number of at least 0, or one with its interval: ``4.8+-0.1``."""
+    """Number of at least 0, or one with its interval: ``4.8+-0.1``.
+
+    Raises
+    ------
+    InputError
+        `given` is no such number.
+    """
     return _with_interval(given, item, lambda text: _plain(text, item), "")
 
 
 def share(given: object, item: str) -> float | Estimate:
-    """Fraction of one, of ``0.95`` or ``95%``."""
+    """Fraction of one, of ``0.95`` or ``95%``.
+
+    Raises
+    ------
+    InputError
+        `given` is no number of at least 0.
+    """
 
     def fraction(text: str) -> float:
         bare = text.removesuffix("%").strip()
@@ -253,7 +273,13 @@ def share(given: object, item: str) -> float | Estimate:
 
 
 def whole(given: object, item: str) -> int:
-    """Whole number of at least 1."""
+    """Whole number of at least 1.
+
+    Raises
+    ------
+    InputError
+        `given` is no such number.
+    """
     value = -1.0 if isinstance(given, bool) else _plain(str(given), item)
     if value < 1 or value != int(value):
         raise InputError(f"{item} {given}: give a whole number of at least 1")
@@ -261,7 +287,13 @@ def whole(given: object, item: str) -> int:
 
 
 def truth(given: object, item: str) -> bool:
-    """Boolean of yes or no, or of true or false."""
+    """Boolean of yes or no, or of true or false.
+
+    Raises
+    ------
+    InputError
+        `given` is none of these.
+    """
     value = TRUTH.get(str(given).lower())
     if value is None:
         raise InputError(f"{item} {given}: give yes or no")
@@ -275,7 +307,13 @@ def _choice(choices: Sequence[str], given: object, item: str) -> str:
 
 
 def exact(read: Callable[[object, str], float | Estimate], given: object, item: str) -> float:
-    """Value returned by `read`, refused if it has an interval."""
+    """Value returned by `read`, without an interval.
+
+    Raises
+    ------
+    InputError
+        `given` cannot be read, or has an interval.
+    """
     value = read(given, item)
     if isinstance(value, Estimate):
         raise InputError(f"{item} {given}: give it without an interval")

@@ -115,7 +115,6 @@ def predict(network: Network) -> NetworkPrediction:
         An input is not allowed, or nothing in the network takes time.
     """
     solution = mva(network.stations, max(network.users), network.think_s, course=True)
-
     names = ("throughput_per_s", "response_s", "queue", "utilisation")
     rows = zip(*(np.asarray(solution[name]) for name in names), strict=True)
     return NetworkPrediction(

@@ -65,7 +65,7 @@ PAGE_WAIT_ONLY = (
     "The simulation's page wait ends when the interrupt has been handled, the model's when the page has "
     "arrived."
 )
-
+"""Note below the table that compares both."""
 VARIED = {
     "core": "core (Kwords)",
     "users": "number of users",
@@ -165,7 +165,15 @@ def document(
 def predict(
     parameters: Mapping[str, Any], value: float = math.nan, *, simulation: Simulation | None = None
 ) -> Machine:
-    """Prediction of one machine, and its simulation; `value` is that of the varied parameter."""
+    """Prediction of one machine, and its simulation; `value` is that of the varied parameter.
+
+    Raises
+    ------
+    InputError
+        A parameter is not allowed, or needs something that the model does not have.
+    WorkError
+        A conservation law does not hold in the simulation: a defect.
+    """
     prediction = throughput.predict(of_parameters(parameters).machine)
     if simulation is None:
         return Machine(value=value, prediction=prediction)

@@ -59,14 +59,18 @@ class Simulate(Protocol):
     ) -> Replications: ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
     """Progress of an experiment; replications that a cell already held count as done."""
 
     cells: int
+    """Cells of the design."""
     cells_done: int
+    """Cells whose log is complete."""
     replications: int
+    """Replications of all cells."""
     replications_done: int
+    """Replications simulated so far, those of unfinished cells included."""
 
 
 def check(design: Design, limits: Limits = LIMITS) -> None:
@@ -107,7 +111,8 @@ def prepare(design: Design, output: Path, *, resume: bool = False, force: bool =
     Raises
     ------
     InputError
-        The folder is there and neither `resume` nor `force` is given, or holds something else.
+        The folder exists and neither `resume` nor `force` is given; or it holds something other than runs, or
+        runs of another design.
     """
     if output.exists() and not resume:
         if not force:
@@ -184,6 +189,20 @@ def run(
     again. Results do not depend on threads, on interruptions, or on the order in which cells end. The limits
     hold for the replications of each cell that are simulated at one time.
 
+    Parameters
+    ----------
+    design : Design
+    runs : Runs
+        Folder of the cells, as `prepare` returns it.
+    threads : int, optional
+        By default one per core, which is also the most.
+    limits : Limits, optional
+        What the replications of a cell may cost; by default, ``LIMITS``.
+    progress : callable, optional
+        Called with the progress at the start, at the end, and every `LOOK_S` between.
+    simulate : callable
+        Function that makes the replications of a cell.
+
     Raises
     ------
     InputError
@@ -258,7 +277,12 @@ class _Work:
         """Progress of all cells."""
         with self._lock:
             done = self._replications_done + sum(self._under_way.values())
-            return Progress(self._cells, self._cells_done, self._cells * self.design.replications, done)
+            return Progress(
+                cells=self._cells,
+                cells_done=self._cells_done,
+                replications=self._cells * self.design.replications,
+                replications_done=done,
+            )
 
     def cell(self, cell: Cell) -> None:
         """Simulate the missing replications of one cell, and move its log into place."""

@@ -32,7 +32,7 @@ class Limits:
     max_events: int = 10**10
     """Events of all replications: about ten minutes of one core."""
     max_memory: int = 4 * 2**30
-    """Memory of the replications that run at one time, bytes. Fewer run at one time where that keeps it."""
+    """Memory of the replications that run at one time, bytes; fewer run together where it would not do."""
 
 
 LIMITS = Limits()
@@ -216,6 +216,11 @@ class Simulated:
 
         The batches count from the end of the warm-up; there are at most 2048, each of 5 times a power of
         two observations.
+
+        Raises
+        ------
+        InputError
+            There is no replication `index`.
         """
         import numpy as np
 
@@ -244,6 +249,11 @@ class Simulated:
             A new log; sessions added to an existing log; or a new log that replaces an existing one.
         progress : callable, optional
             Called with the number of replications written.
+
+        Raises
+        ------
+        InputError
+            The log exists and `mode` is ``"create"``, or it cannot be written.
         """
         for done, number in enumerate(self.responses["replication"]):
             opened = mode if done == 0 else "resume"

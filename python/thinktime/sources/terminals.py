@@ -50,12 +50,15 @@ class Progress:
     """Progress of a play."""
 
     elapsed_s: float
+    """Time since the start of the play."""
     end_s: float
+    """Time at which the play ends, on the same clock."""
     users: int
     """Users playing."""
     started: int
     """Inputs that were due so far."""
     completed: int
+    """Inputs that were answered so far."""
     response_s: float | None
     """Mean response time since the number of users last changed."""
 
@@ -183,6 +186,11 @@ class Terminals:
 
     A context manager. When it exits, or when this process ends in any way, no process and no file of the
     users remains.
+
+    Raises
+    ------
+    WorkError
+        The process that starts the users cannot be started.
     """
 
     def __init__(self) -> None:
@@ -204,7 +212,7 @@ class Terminals:
         self._nursery.close()
 
     def prepare(self, plan: Plan, on_progress: OnProgress) -> _Prepared:
-        """Calibrate the compute loop and measure the baseline: interactions that request nothing.
+        """Calibration of the compute loop, and baseline: response times of interactions that request nothing.
 
         Returns
         -------
@@ -222,7 +230,7 @@ class Terminals:
         return _checked(self._nursery.prepare, plan.options(), _typed(on_progress))
 
     def rehearse(self, plan: Plan, prepared: _Prepared, on_progress: OnProgress) -> _InteractionDemand:
-        """Play `plan` without a log, to estimate the demand of an interaction on this machine.
+        """Demand of an interaction on this machine, estimated from a play of `plan` without a log.
 
         Returns
         -------
@@ -239,7 +247,7 @@ class Terminals:
         return _checked(self._nursery.rehearse, plan.options(), prepared, _typed(on_progress))
 
     def play(self, plan: Plan, prepared: _Prepared, writer: LogWriter, on_progress: OnProgress) -> _Played:
-        """Play `plan` into the log of `writer`: a row of ``interactions`` for each input.
+        """Outcome of a play of `plan` into the log of `writer`, with a row of ``interactions`` per input.
 
         Returns
         -------
@@ -256,7 +264,13 @@ class Terminals:
         return _checked(self._nursery.play, *arguments)
 
     def measure_direct(self, array_bytes: int, on_progress: OnProgress) -> list[_DirectCost]:
-        """Measure the cost of one fork, minor page fault and context switch here, with an exact CPU clock.
+        """Costs of one fork, minor page fault and context switch, measured here with an exact CPU clock.
+
+        Parameters
+        ----------
+        array_bytes : int
+            Size of the array in which the page faults are caused.
+        on_progress : callable
 
         Returns
         -------
@@ -264,6 +278,11 @@ class Terminals:
             ``request`` (the column of ``samples`` that counts it), ``seconds`` of system CPU time for one
             request with a 95 % interval ``low``, ``high`` over ``n`` batches, and ``method``. Page faults and
             switches caused by a fork are subtracted from its ``seconds``, not from its ``gross_seconds``.
+
+        Raises
+        ------
+        WorkError
+            `on_progress` returned False, or a process that was measured failed.
         """
         return _checked(self._nursery.measure_direct, array_bytes, _typed(on_progress))
 
@@ -322,10 +341,11 @@ def play_into(
     on_progress: OnProgress,
     facts: dict[str, Any] | None = None,
 ) -> PlayResult:
-    """Play `plan` into a new log at `path`, recording this machine at `interval_s` unless that is None.
+    """Result of a play of `plan` into a new log at `path`.
 
-    The recording identifies users by session, so that each terminal is a user of the table ``users``. The
-    manifest has the session of each user under ``terminals``, ``outcome``, ``sessions``.
+    This machine is recorded at `interval_s` unless that is None. The recording identifies users by session,
+    so that each terminal is a user of the table ``users``. The manifest has the session of each user under
+    ``terminals``, ``outcome``, ``sessions``.
 
     Parameters
     ----------

@@ -13,11 +13,13 @@ from thinktime.sources.sar.raw_lines import DamagedLineError, parse_header, pars
 Kind = Literal["binary", "json", "raw"]
 
 HEAD_BYTES = 1 << 16
+"""Bytes at the head of a file that decide its kind."""
 LINES_SEARCHED = 50
 """Lines at the head of a text among which one of `sadf -r` must be."""
 SYSSTAT_MAGIC = (b"\x96\xd5", b"\xd5\x96")
 """0xd596 at the head of every data file of sysstat, in either byte order."""
-WHAT = "a binary file of sar (saDD), the text of `sadf -r`, or the JSON of `sadf -j`"
+EXPECTED = "a binary file of sar (saDD), the text of `sadf -r`, or the JSON of `sadf -j`"
+"""Remedy of every refusal."""
 
 _COMPRESSED = {
     b"\x1f\x8b": "gzip -dk",
@@ -52,12 +54,12 @@ def detect(path: Path) -> Kind:
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if text.startswith(b"{"):
         return "json"
-    for start, what in _OTHERS.items():
+    for start, kind in _OTHERS.items():
         if text.startswith(start):
-            raise InputError(f"{path}: this is {what}; give {WHAT}")
+            raise InputError(f"{path}: this is {kind}; give {EXPECTED}")
     if _is_raw(text):
         return "raw"
-    raise InputError(f"{path}: is not a file of sar (it begins with {head[:16]!r}); give {WHAT}")
+    raise InputError(f"{path}: is not a file of sar (it begins with {head[:16]!r}); give {EXPECTED}")
 
 
 def _head(path: Path) -> bytes:

@@ -22,11 +22,17 @@ class Interval:
     """A row of `samples`, and its rows of the other tables."""
 
     start_us: int
+    """Start, microseconds since 1970 UTC."""
     length_s: float
+    """Measured length."""
     samples: Row
+    """Row of `samples`, without start and length."""
     cpus: list[Row] = field(default_factory=list)
+    """One row per CPU."""
     disks: list[Row] = field(default_factory=list)
+    """One row per active disk."""
     interfaces: list[Row] = field(default_factory=list)
+    """One row per active network interface."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

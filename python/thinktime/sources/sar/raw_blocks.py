@@ -163,7 +163,7 @@ class _Indexer:
         self.index.is_utc = self.index.is_utc and line.is_utc
         activity = line.activity
         if self._block is None or self._block[0] != activity:
-            # Without headers, the first activity coming again after others is all that tells a new file.
+            # Without headers, a new file shows only in its first activity, which comes again after others.
             if not self.index.has_headers and len(self._seen) > 1 and activity == self._seen[0]:
                 self._next_boot(is_other_file=True)
             start, first_line = self._pending or (offset, number)
@@ -227,8 +227,8 @@ def _groups(
                     problems.add("damaged_record", f"line {number}: {error}")
                 continue
             if clock is not None:
-                again = any(readings.item == known.item for _, known in lines)
-                if moment is None or line.seconds != label or again:
+                is_repeated = any(readings.item == known.item for _, known in lines)
+                if moment is None or line.seconds != label or is_repeated:
                     if moment is not None:
                         yield moment, lines
                     moment, label, lines = clock.moment(line), line.seconds, []
@@ -252,8 +252,9 @@ def records(path: Path, boot: Boot, clock: Clock | None, problems: Problems) -> 
     try:
         cursors: dict[str, Iterator[_Group]] = {}
         for file, (activity, blocks) in zip(files, boot.blocks.items(), strict=True):
-            own = None if clock is None else Clock(clock.base_s, clock.last)
-            cursors[activity] = _groups(file, blocks, activity, own, problems)
+            # Each cursor reads the whole boot: they cannot share the time of day.
+            separate = None if clock is None else Clock(clock.base_s, clock.last)
+            cursors[activity] = _groups(file, blocks, activity, separate, problems)
         heads = {activity: head for activity, cursor in cursors.items() if (head := next(cursor, None))}
         while heads:
             now = min(moment for moment, _ in heads.values())

@@ -195,7 +195,7 @@ class Rows:
             pair[1] for pair in pairs.values() if pair
         ):
             return  # offline at one end of the interval: the kernel shows zeros, and then all since boot
-        own: Row = {}
+        states: Row = {}
         for name, column in _CPU.items():
             pair = pairs.get(name)
             if pair is None:
@@ -208,11 +208,11 @@ class Rows:
             label = f"{name} of CPU {readings.item}"
             ticks = self.counters.amount(label, previous, current, may_step_back=column in _MAY_STEP_BACK)
             ticks = self.counters.checked(label, ticks)
-            own[column] = None if ticks is None else ticks / self.hz
+            states[column] = None if ticks is None else ticks / self.hz
         if readings.item == "-1":
-            row.update(own)
+            row.update(states)
         else:
-            self.cpus.append({"cpu": int(readings.item), **own})
+            self.cpus.append({"cpu": int(readings.item), **states})
 
     def _is_plausible(self, row: Row, length_s: float) -> bool:
         """True if CPU time and length agree: no suspend, no damaged digits. Needs the CPUs one by one."""

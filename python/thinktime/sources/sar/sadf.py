@@ -38,10 +38,12 @@ OLD_QUEUE = ("-q",)
 """The queue before version 12.3.3, which had no pressure."""
 
 TIME_MAX_S = 300
+"""Time after which sadf is taken to be caught in a damaged header."""
 OUTPUT_BYTES_MIN = 64 << 20
 OUTPUT_FACTOR = 200
 """sadf prints about 2 bytes per byte; a damaged header can make it print endlessly."""
 USAGE_STATUS = 1
+"""Exit status of sadf for an activity that the file does not hold, or an option that it does not know."""
 REMEDY = (
     "install sysstat (apt install sysstat), or import the text that `sadf -r -U -O debug FILE -- -A` prints "
     "where it is installed"
@@ -50,15 +52,22 @@ REMEDY = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """Facts that sadf reports about the file: `machine` for the manifest, versions, ticks, word length."""
+    """Facts that sadf reports about the file."""
 
     machine: dict[str, str | int]
+    """Description of the recorded machine for the manifest."""
     file_version: str
+    """Version of sysstat that wrote the file."""
     sadf_version: str
+    """Version of sysstat installed here."""
     hz: int
+    """Ticks per second of the recorded machine."""
     hz_is_known: bool
+    """True if the file states them; otherwise they are `USER_HZ`."""
     long_bits: int
+    """Width of the recorded machine's ``unsigned long``."""
     converted: bool
+    """True if the file had to be converted from an older format."""
 
 
 class _Sadf:
@@ -79,7 +88,10 @@ class _Sadf:
         }
 
     def run(self, arguments: list[str], output: Path, output_bytes_max: int) -> tuple[int, str]:
-        """Append what it prints to `output`; exit status (None of it negative: a signal's) and messages."""
+        """Exit status of sadf (negative: the signal that ended it) and its messages.
+
+        What it prints is appended to `output`.
+        """
         errors = self.folder / "messages"
         with output.open("ab") as out, errors.open("wb") as err:
             process = subprocess.Popen(
@@ -184,8 +196,8 @@ def _print(sadf: _Sadf, source: Path, text: Path, limit: int, problems: Problems
         with text.open("ab") as file:
             file.write(b"\n" + RUN_MARK)
     if status != USAGE_STATUS:
-        said = message or (f"killed by signal {-status}" if status < 0 else f"exit status {status}")
-        problems.add("truncated", f"sadf stopped early ({said[:200]}); the complete records before are kept")
+        cause = message or (f"killed by signal {-status}" if status < 0 else f"exit status {status}")
+        problems.add("truncated", f"sadf stopped early ({cause[:200]}); the complete records before are kept")
 
 
 def _facts(header: str, sadf: _Sadf, folder: Path, converted: bool) -> Facts:
