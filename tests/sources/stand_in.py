@@ -1,4 +1,8 @@
-"""A system whose effects are known, behind the signature of `simulated.simulate`: logs, seeds and all."""
+"""A system whose effects are known, behind the signature of `simulated.simulate`: logs, seeds and all.
+
+A simulated system does not do: the sizes of its effects are not known, and its cells end too soon to be
+stopped within. The delay gives them a length.
+"""
 
 import time
 
