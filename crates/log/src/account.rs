@@ -16,6 +16,9 @@ impl Log {
     /// Samples taken = rows of `samples` + rows that retention removed + `interval_dropped` + `rows_lost`.
     pub(crate) fn check_account(&self, defects: &mut Vec<Defect>) -> Result<(), LogError> {
         let sessions = &self.manifest.sessions;
+        if self.sessions_error.is_some() {
+            return Ok(());
+        }
         // Of sessions of other sources, and of earlier versions, it is not known how many rows there should be.
         let Some(taken) = sessions
             .iter()

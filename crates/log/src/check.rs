@@ -145,6 +145,10 @@ impl Log {
             let remedy = "the parts that are there are read; whether any is missing or changed is not known";
             defects.push(Defect::error(&file, "", "ledger", error, remedy));
         }
+        if let Some(error) = &self.sessions_error {
+            let remedy = "restore the file from a copy; sessions whose line cannot be read are missing";
+            defects.push(Defect::error(&file, "", "ended_sessions", error, remedy));
+        }
         if self.manifest.ledger.is_none()
             && self.manifest.tables.iter().any(|table| !self.part_files(&table.name).is_empty())
         {

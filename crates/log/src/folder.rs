@@ -153,6 +153,11 @@ impl Folder {
         self.opened(name, OFlags::RDONLY)
     }
 
+    /// The regular file `name`, for reading and writing.
+    pub(crate) fn open_file_to_change(&self, name: &str) -> Result<File, LogError> {
+        self.opened(name, OFlags::RDWR)
+    }
+
     fn opened(&self, name: &str, access: OFlags) -> Result<File, LogError> {
         let path = self.at(name);
         // Without waiting: the open of a FIFO waits for the other end, and would before its type is known.

@@ -16,7 +16,7 @@ use crate::journal::{Block, Contents, FILE_MAGIC};
 use crate::laws::{Laws, Rows};
 use crate::ledger::Ledger;
 use crate::machine::violations;
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, Session};
 use crate::part::{PartFile, batch_of, widen};
 use crate::schema::TableSchema;
 use crate::vocabulary;
@@ -100,10 +100,12 @@ fn read_journal(bytes: Vec<u8>) -> Contents {
         assert!(damage.offset < length && !damage.wrong.to_string().is_empty());
     }
     assert!(contents.damage.windows(2).all(|pair| pair[0].offset <= pair[1].offset));
-    let mut manifest = Manifest::default();
+    let mut manifest = Manifest { sessions: vec![Session::default()], ..Manifest::default() };
     for incident in &contents.incidents {
         manifest.count(incident.clone());
     }
+    manifest.take_facts(&contents.facts);
+    Manifest::parse(Path::new("log"), manifest.text()).expect("facts leave a manifest that is read");
     let no_manifest = Manifest::default();
     let mut laws = Laws::of_rows(&no_manifest);
     for table in contents.tables() {
@@ -132,7 +134,7 @@ pub fn manifest(data: &[u8]) {
     }
     for table in &*TABLES {
         // A column of another type is refused with its name.
-        let _ = joined.declare(table).and_then(|()| manifest.clone().declare(table));
+        let _ = joined.declare(table).and_then(|_| manifest.clone().declare(table));
     }
     let text = manifest.text();
     let again = Manifest::parse(dir, text.clone()).expect("a manifest that was written is read");
@@ -143,9 +145,9 @@ pub fn manifest(data: &[u8]) {
 /// A ledger with this text; its checksum is in the manifest.
 pub fn ledger(data: &[u8]) {
     let path = Path::new("ledger-000001.jsonl");
-    let Ok(ledger) = Ledger::parse(path, data) else { return };
+    let Ok(ledger) = Ledger::parse(path, data, 0) else { return };
     let text = ledger.text();
-    let again = Ledger::parse(path, &text).expect("a ledger that was written is read");
+    let again = Ledger::parse(path, &text, 0).expect("a ledger that was written is read");
     assert_eq!(again.text(), text);
     assert_eq!(again.last_number(), ledger.last_number());
     let mut retired = ledger.clone();

@@ -5,7 +5,8 @@
 //! block  = "TTB2" kind:u8 length:u32 sequence:u32 crc32:u32 payload     (little endian; the checksum covers
 //!                                                                        kind, length, sequence and payload)
 //! kind 1 = table:  JSON {id, schema}     kind 2 = rows: (table varint, count varint, length varint, rows)*
-//! kind 3 = incident: JSON                any other kind: skipped, so that older readers read newer files
+//! kind 3 = incident: JSON                kind 4 = facts: JSON {key: value}
+//! any other kind: skipped, so that older readers read newer files
 //! ```
 //!
 //! Blocks are numbered from 0, so that one that was removed, doubled or moved is noticed although its own checksum
@@ -16,12 +17,13 @@ use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
 
 use crate::codec::{Decoder, put_row, put_varint};
 use crate::error::{IoContext, LogError};
 use crate::folder::Folder;
 use crate::history::{upgraded, upgraded_value};
-use crate::manifest::Incident;
+use crate::manifest::{Incident, Session};
 use crate::schema::{Row, TableSchema, Type, Value};
 
 pub(crate) const FILE_MAGIC: &[u8; 8] = b"TTJOURN1";
@@ -33,6 +35,7 @@ const OLD_BLOCK_HEADER: usize = 13;
 const KIND_TABLE: u8 = 1;
 const KIND_ROWS: u8 = 2;
 const KIND_INCIDENT: u8 = 3;
+const KIND_FACTS: u8 = 4;
 /// Longer journals are no recorder's (it seals at 4 MB), and are not read into memory.
 const JOURNAL_BYTES_READ_MAX: u64 = 1 << 30;
 /// Bytes hashed while looking for the next valid block, as a multiple of the file's length: what looks like
@@ -63,6 +66,11 @@ impl Block {
             kind: KIND_INCIDENT,
             payload: serde_json::to_vec(incident).expect("an incident is plain data"),
         }
+    }
+
+    /// Facts of the session, in force until later ones.
+    pub(crate) fn facts(facts: &Map<String, Json>) -> Block {
+        Block { kind: KIND_FACTS, payload: serde_json::to_vec(facts).expect("facts are plain data") }
     }
 
     /// The rows of one append, of all tables, as one block: a reader finds all of them or none.
@@ -257,6 +265,8 @@ pub(crate) struct Contents {
     /// Blocks of rows that decode.
     pub(crate) row_blocks: u64,
     pub(crate) incidents: Vec<Incident>,
+    /// Facts of the session that wrote the journal, the last of each key.
+    pub(crate) facts: Map<String, Json>,
     pub(crate) damage: Vec<Damage>,
 }
 
@@ -359,6 +369,14 @@ impl Contents {
             }
             KIND_INCIDENT => {
                 self.incidents.push(serde_json::from_slice(payload).map_err(|_| Wrong::Undecodable)?);
+            }
+            KIND_FACTS => {
+                let facts: Map<String, Json> =
+                    serde_json::from_slice(payload).map_err(|_| Wrong::Undecodable)?;
+                if !facts.keys().all(|key| Session::is_fact(key)) {
+                    return Err(Wrong::Undecodable);
+                }
+                self.facts.extend(facts);
             }
             _ => {}
         }

@@ -1,10 +1,9 @@
 //! The ledger: every complete part of the log with its length, rows and checksum.
 //!
 //! A part that is not in the ledger is not read, so that a copy in a table's folder adds nothing; one that is in
-//! it and missing, or is another file than the one that was written, is found. The ledger is a file of its own,
-//! `ledger-NNNNNN.jsonl`, a line for each part, whose length and checksum stand in the manifest: the manifest is
-//! written every minute, and would otherwise carry some megabytes of it after a year. A new ledger takes a new
-//! number before the manifest names it, so that a crash in between leaves the old one in force.
+//! it and missing, or is another file than the one that was written, is found. The ledger is a file of lines that
+//! grows, a line for each part: in the manifest it would be some megabytes after a year, written at every change.
+//! Lines of parts that retention has removed stay until there are more of them than of others.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -12,8 +11,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{IoContext, LogError};
+use crate::error::LogError;
 use crate::folder::Folder;
+use crate::lines::{Extent, LEDGER};
 
 /// CRC-32 (IEEE) of a file, written as eight hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,38 +103,28 @@ struct Line {
     crc32: Checksum,
 }
 
-/// What the manifest says of the ledger in force.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LedgerReference {
-    pub(crate) number: u64,
-    #[serde(flatten)]
-    pub(crate) stamp: Stamp,
-}
+/// Lines of removed parts that are always allowed in the file.
+const RETIRED_LINES: u64 = 100;
 
 /// Complete parts by table and number.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger {
     parts: BTreeMap<String, BTreeMap<u64, Part>>,
-}
-
-pub(crate) fn ledger_name(number: u64) -> String {
-    format!("ledger-{number:06}.jsonl")
+    /// Parts that no line in force lists yet.
+    new: Vec<(String, u64)>,
+    /// Lines in force of parts that retention has removed.
+    retired_lines: u64,
 }
 
 impl Ledger {
-    /// The ledger that the manifest names.
-    pub(crate) fn read(folder: &Folder, reference: &LedgerReference) -> Result<Ledger, LogError> {
-        let name = ledger_name(reference.number);
-        let bytes = folder.read(&name)?;
-        if Stamp::of(&bytes) != reference.stamp {
-            let reason = "it is not the file that the manifest describes";
-            return Err(LogError::damaged(&folder.at(&name), "ledger", reason));
-        }
-        Ledger::parse(&folder.at(&name), &bytes)
+    /// The ledger that the manifest names; retention has removed the parts up to number `retired`.
+    pub(crate) fn read(folder: &Folder, extent: &Extent, retired: u64) -> Result<Ledger, LogError> {
+        let bytes = LEDGER.read(folder, extent)?;
+        Ledger::parse(&folder.at(&LEDGER.file_name(extent.number)), &bytes, retired)
     }
 
     /// The ledger with this text, of the file `path`.
-    pub(crate) fn parse(path: &Path, bytes: &[u8]) -> Result<Ledger, LogError> {
+    pub(crate) fn parse(path: &Path, bytes: &[u8], retired: u64) -> Result<Ledger, LogError> {
         let damaged = |reason: String| LogError::damaged(path, "ledger", reason);
         let mut ledger = Ledger::default();
         for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.is_empty())
@@ -142,39 +132,54 @@ impl Ledger {
             let line: Line =
                 serde_json::from_slice(line).map_err(|error| damaged(format!("line {}: {error}", at + 1)))?;
             let stamp = Stamp { bytes: line.bytes, crc32: line.crc32 };
-            ledger.add(&line.table, line.part, Part { rows: line.rows, stamp });
+            if line.part > retired {
+                ledger.add(&line.table, line.part, Part { rows: line.rows, stamp });
+            } else {
+                ledger.retired_lines += 1;
+            }
         }
+        ledger.new.clear();
         Ok(ledger)
     }
 
-    /// Writes the ledger under `number`, which no ledger had before.
+    /// Brings the file up to date, without a change to the lines in force: [`Ledger::is_written`] says that the
+    /// manifest names it.
     pub(crate) fn write(
         &self,
         folder: &Folder,
-        number: u64,
+        before: Option<Extent>,
         durable: bool,
-    ) -> Result<LedgerReference, LogError> {
-        let name = ledger_name(number);
-        let text = self.text();
-        let path = folder.at(&name);
-        let fill = |file: &mut Stamped<_>| file.write_all(&text).at("write", &path);
-        let (stamp, ()) = folder.put_in_place(&name, durable, fill)?;
-        Ok(LedgerReference { number, stamp })
+    ) -> Result<Extent, LogError> {
+        let lines = self.iter().count() as u64;
+        if let Some(extent) = before.filter(|_| self.retired_lines <= lines + RETIRED_LINES) {
+            let new = self
+                .new
+                .iter()
+                .filter_map(|(table, number)| Some((&**table, *number, self.get(table, *number)?)));
+            // Otherwise it is written anew: somebody removed or shortened it.
+            if let Ok(after) = LEDGER.append(folder, &extent, &text_of(new), durable) {
+                return Ok(after);
+            }
+        }
+        LEDGER.write(folder, before, &self.text(), durable)
+    }
+
+    /// Takes note that the manifest names the file that was written last, which is `anew` or was appended to.
+    pub(crate) fn is_written(&mut self, anew: bool) {
+        self.new.clear();
+        if anew {
+            self.retired_lines = 0;
+        }
     }
 
     /// A line for each part.
     pub(crate) fn text(&self) -> Vec<u8> {
-        let mut text = Vec::new();
-        for (table, part, &Part { rows, stamp }) in self.iter() {
-            let line = Line { table: table.into(), part, rows, bytes: stamp.bytes, crc32: stamp.crc32 };
-            serde_json::to_writer(&mut text, &line).expect("a line is plain data");
-            text.push(b'\n');
-        }
-        text
+        text_of(self.iter())
     }
 
     pub(crate) fn add(&mut self, table: &str, number: u64, part: Part) {
         self.parts.entry(table.into()).or_default().insert(number, part);
+        self.new.push((table.into(), number));
     }
 
     pub(crate) fn get(&self, table: &str, number: u64) -> Option<&Part> {
@@ -196,10 +201,23 @@ impl Ledger {
     /// Removes every part with `number`, and returns the tables that had one, with its rows.
     pub(crate) fn retire(&mut self, number: u64) -> Vec<(String, u64)> {
         let having = self.parts.iter_mut();
-        having.filter_map(|(table, parts)| Some((table.clone(), parts.remove(&number)?.rows))).collect()
+        let retired: Vec<(String, u64)> =
+            having.filter_map(|(table, parts)| Some((table.clone(), parts.remove(&number)?.rows))).collect();
+        self.retired_lines += retired.len() as u64;
+        retired
     }
 
     pub(crate) fn last_number(&self) -> u64 {
         self.iter().map(|(_, number, _)| number).max().unwrap_or(0)
     }
+}
+
+fn text_of<'a>(parts: impl Iterator<Item = (&'a str, u64, &'a Part)>) -> Vec<u8> {
+    let mut text = Vec::new();
+    for (table, part, &Part { rows, stamp }) in parts {
+        let line = Line { table: table.into(), part, rows, bytes: stamp.bytes, crc32: stamp.crc32 };
+        serde_json::to_writer(&mut text, &line).expect("a line is plain data");
+        text.push(b'\n');
+    }
+    text
 }

@@ -4,8 +4,9 @@
 //! (parts), numbered over the whole log; the open part is a journal.
 //!
 //! ```text
-//! run/manifest.json                 schema, sessions, incidents
-//! run/ledger-000002.jsonl           the complete parts, each with its length, rows and checksum
+//! run/manifest.json                 schema, last session, incidents
+//! run/sessions-000001.jsonl         the sessions before the last
+//! run/ledger-000001.jsonl           the complete parts, each with its length, rows and checksum
 //! run/samples/part-000001.parquet   complete parts, put in place by rename
 //! run/users/part-000001.parquet
 //! run/journal-000002.ttj            the open part: checksummed blocks of all tables
@@ -30,6 +31,7 @@ mod history;
 mod journal;
 mod laws;
 mod ledger;
+mod lines;
 mod machine;
 mod manifest;
 mod panics;

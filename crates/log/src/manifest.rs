@@ -11,7 +11,8 @@ use serde_json::{Map, Value as Json};
 use crate::error::{IoContext, LogError};
 use crate::folder::Folder;
 use crate::history::upgraded;
-use crate::ledger::{Ledger, LedgerReference};
+use crate::ledger::Ledger;
+use crate::lines::{Extent, SESSIONS};
 use crate::schema::{SCHEMA_VERSION, TableSchema};
 
 pub(crate) const FORMAT: &str = "thinktime log";
@@ -85,8 +86,11 @@ pub struct Manifest {
     pub schema_version: u64,
     /// Every table that was ever declared, with the union of its columns.
     pub tables: Vec<TableSchema>,
-    /// Sessions in the order of their start.
+    /// Sessions in the order of their start. The file holds the last one; [`Manifest::read_ended`] has the others.
     pub sessions: Vec<Session>,
+    /// The sessions before, in a file of their own; absent where there is none, and in logs before version 3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_sessions: Option<Extent>,
     /// Incidents of all sessions.
     pub incidents: Vec<Incident>,
     /// Incidents of journals up to this part are among `incidents`.
@@ -103,7 +107,7 @@ pub struct Manifest {
     pub open_part: Option<u64>,
     /// The ledger in force; absent in logs before version 3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ledger: Option<LedgerReference>,
+    pub ledger: Option<Extent>,
     /// The text is the one that a writer wrote.
     #[serde(skip, default = "yes")]
     pub is_intact: bool,
@@ -120,6 +124,7 @@ impl Default for Manifest {
             schema_version: u64::from(SCHEMA_VERSION),
             tables: Vec::new(),
             sessions: Vec::new(),
+            ended_sessions: None,
             incidents: Vec::new(),
             merged_through_part: 0,
             retired_through_part: 0,
@@ -191,7 +196,9 @@ impl Manifest {
 
     /// The text of the manifest, with its checksum.
     pub(crate) fn text(&self) -> Vec<u8> {
-        let body = serde_json::to_vec_pretty(self).expect("a manifest is plain data");
+        let mut body = Vec::new();
+        let mut serializer = serde_json::Serializer::with_formatter(&mut body, Layout::default());
+        self.serialize(&mut serializer).expect("a manifest is plain data");
         // The line replaces the brace and the line's end that the body begins with.
         let mut text = [CHECKSUM_LINE, &body[2..], b"\n"].concat();
         let digits = format!("{:08x}", crc32fast::hash(&text));
@@ -201,7 +208,54 @@ impl Manifest {
 
     /// The ledger of the complete parts; `None` where none was kept.
     pub(crate) fn read_ledger(&self, folder: &Folder) -> Result<Option<Ledger>, LogError> {
-        self.ledger.as_ref().map(|reference| Ledger::read(folder, reference)).transpose()
+        let read = |extent| Ledger::read(folder, extent, self.retired_through_part);
+        self.ledger.as_ref().map(read).transpose()
+    }
+
+    /// The sessions before those that the manifest itself holds.
+    pub(crate) fn read_ended(&self, folder: &Folder) -> Result<Vec<Session>, LogError> {
+        let Some(extent) = &self.ended_sessions else { return Ok(Vec::new()) };
+        let bytes = SESSIONS.read(folder, extent)?;
+        let path = folder.at(&SESSIONS.file_name(extent.number));
+        let damaged = |error| LogError::damaged(&path, "sessions", error);
+        lines_of(&bytes).map(|line| serde_json::from_slice(line).map_err(damaged)).collect()
+    }
+
+    /// Those of them that can be read in a file that is damaged.
+    pub(crate) fn salvage_ended(&self, folder: &Folder) -> Vec<Session> {
+        let bytes = self.ended_sessions.and_then(|extent| SESSIONS.salvage(folder, &extent).ok());
+        lines_of(&bytes.unwrap_or_default()).filter_map(|line| serde_json::from_slice(line).ok()).collect()
+    }
+
+    /// Moves the sessions, which have all ended, to the file of those: they do not change any more. The manifest is
+    /// to be written afterwards. Returns the file before where it is superseded.
+    pub(crate) fn archive_sessions(&mut self, folder: &Folder) -> Result<Option<Extent>, LogError> {
+        if self.sessions.is_empty() {
+            return Ok(None);
+        }
+        let before = self.ended_sessions;
+        let appended = before.map(|extent| SESSIONS.append(folder, &extent, &text_of(&self.sessions), true));
+        let after = match appended {
+            Some(Ok(after)) => after,
+            // The first, or one that is not as it was written: anew, with what can be read of it.
+            None | Some(Err(_)) => {
+                let mut all = self.salvage_ended(folder);
+                all.append(&mut self.sessions);
+                SESSIONS.write(folder, before, &text_of(&all), true)?
+            }
+        };
+        self.sessions.clear();
+        self.ended_sessions = Some(after);
+        Ok(before.filter(|before| before.number != after.number))
+    }
+
+    /// Adds the facts of the journal that is open to those of its session. They are later than the manifest unless
+    /// the session has ended, and written its last manifest.
+    pub(crate) fn take_facts(&mut self, facts: &Map<String, Json>) {
+        let running = self.sessions.last_mut().filter(|session| session.end_us.is_none());
+        if let Some(session) = running {
+            session.facts.extend(facts.clone());
+        }
     }
 
     /// Counts `incident`, joining it with one of the same kind and detail.
@@ -224,18 +278,112 @@ impl Manifest {
         counts.fold(0, |sum, incident| sum.saturating_add(incident.count))
     }
 
-    /// Adds `schema` to the tables, joining its columns with those known.
-    pub(crate) fn declare(&mut self, schema: &TableSchema) -> Result<(), LogError> {
+    /// Adds `schema` to the tables, joining its columns with those known; true where that changes the manifest.
+    pub(crate) fn declare(&mut self, schema: &TableSchema) -> Result<bool, LogError> {
         match self.tables.iter_mut().find(|known| known.name == schema.name) {
             None => self.tables.push(schema.clone()),
             Some(known) => {
-                *known = known.union(schema).map_err(|column| LogError::Schema {
+                let union = known.union(schema).map_err(|column| LogError::Schema {
                     table: schema.name.clone(),
                     reason: format!("column {column} had another type before; write to another log"),
                 })?;
+                return Ok(std::mem::replace(known, union.clone()) != union);
             }
         }
-        Ok(())
+        Ok(true)
+    }
+}
+
+impl Session {
+    /// Whether `key` may be that of a fact: a session has other things under the other keys.
+    pub(crate) fn is_fact(key: &str) -> bool {
+        !["source", "boot_id", "machine", "options", "start_us", "end_us"].contains(&key)
+    }
+}
+
+fn lines_of(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
+}
+
+fn text_of(sessions: &[Session]) -> Vec<u8> {
+    let mut text = Vec::new();
+    for session in sessions {
+        serde_json::to_writer(&mut text, session).expect("a session is plain data");
+        text.push(b'\n');
+    }
+    text
+}
+
+/// Deepest level of the manifest that has lines of its own: a column, a key of a machine, a fact.
+const LINES_DEPTH: usize = 4;
+
+/// JSON with a line for each thing that one looks for, and half of the bytes of one with a line for each value.
+#[derive(Default)]
+struct Layout {
+    depth: usize,
+    is_empty: bool,
+}
+
+impl Layout {
+    fn begin<W: Write + ?Sized>(&mut self, out: &mut W, bracket: &[u8]) -> std::io::Result<()> {
+        self.depth += 1;
+        self.is_empty = true;
+        out.write_all(bracket)
+    }
+
+    fn end<W: Write + ?Sized>(&mut self, out: &mut W, bracket: &[u8]) -> std::io::Result<()> {
+        let had_lines = self.depth <= LINES_DEPTH && !self.is_empty;
+        self.depth -= 1;
+        self.is_empty = false;
+        if had_lines {
+            self.line(out)?;
+        }
+        out.write_all(bracket)
+    }
+
+    fn line<W: Write + ?Sized>(&self, out: &mut W) -> std::io::Result<()> {
+        out.write_all(b"\n")?;
+        (0..self.depth).try_for_each(|_| out.write_all(b"  "))
+    }
+
+    fn item<W: Write + ?Sized>(&mut self, out: &mut W, is_first: bool) -> std::io::Result<()> {
+        self.is_empty = false;
+        match (is_first, self.depth <= LINES_DEPTH) {
+            (true, true) => self.line(out),
+            (false, true) => out.write_all(b",").and_then(|()| self.line(out)),
+            (true, false) => Ok(()),
+            (false, false) => out.write_all(b", "),
+        }
+    }
+}
+
+impl serde_json::ser::Formatter for Layout {
+    fn begin_array<W: Write + ?Sized>(&mut self, out: &mut W) -> std::io::Result<()> {
+        self.begin(out, b"[")
+    }
+
+    fn end_array<W: Write + ?Sized>(&mut self, out: &mut W) -> std::io::Result<()> {
+        self.end(out, b"]")
+    }
+
+    fn begin_array_value<W: Write + ?Sized>(&mut self, out: &mut W, first: bool) -> std::io::Result<()> {
+        self.item(out, first)
+    }
+
+    fn begin_object<W: Write + ?Sized>(&mut self, out: &mut W) -> std::io::Result<()> {
+        self.begin(out, b"{")
+    }
+
+    fn end_object<W: Write + ?Sized>(&mut self, out: &mut W) -> std::io::Result<()> {
+        self.end(out, b"}")
+    }
+
+    fn begin_object_key<W: Write + ?Sized>(&mut self, out: &mut W, first: bool) -> std::io::Result<()> {
+        self.item(out, first)
+    }
+
+    fn begin_object_value<W: Write + ?Sized>(&mut self, out: &mut W) -> std::io::Result<()> {
+        out.write_all(b": ")
     }
 }
 

@@ -29,6 +29,8 @@ pub struct Log {
     pub(crate) ledger: Option<Ledger>,
     /// Why the ledger that the manifest names was not read; the parts are then those that are there.
     pub(crate) ledger_error: Option<String>,
+    /// Why not all sessions before the last were read.
+    pub(crate) sessions_error: Option<String>,
     pub(crate) journals: Vec<(u64, Contents)>,
     /// The complete parts of each table, in order. Listed once: a part that is sealed later would
     /// otherwise be missed here and still hide the rows of its journal there.
@@ -61,7 +63,8 @@ impl Log {
             // A writer at work puts parts in place, then the manifest that lists them, then removes the journal:
             // what does not fit together now does so in a moment, or never.
             let again = Log::look(&folder)?;
-            let is_same = again.manifest.ledger == log.manifest.ledger;
+            let is_same = again.manifest.ledger == log.manifest.ledger
+                && again.manifest.ended_sessions == log.manifest.ended_sessions;
             log = again;
             if is_same {
                 break;
@@ -74,6 +77,7 @@ impl Log {
         self.missing.is_empty()
             && self.unlisted.is_empty()
             && self.ledger_error.is_none()
+            && self.sessions_error.is_none()
             && self.lost_journal().is_none()
     }
 
@@ -92,6 +96,12 @@ impl Log {
             Ok(ledger) => (ledger, None),
             Err(error) => (None, Some(error.to_string())),
         };
+        let (mut sessions, sessions_error) = match manifest.read_ended(folder) {
+            Ok(sessions) => (sessions, None),
+            Err(error) => (manifest.salvage_ended(folder), Some(error.to_string())),
+        };
+        sessions.append(&mut manifest.sessions);
+        manifest.sessions = sessions;
         // Journals are read before parts are listed: a writer seals by putting parts in place and
         // removing the journal afterwards, so that what is gone from here is there by then.
         let mut open = Vec::new();
@@ -113,6 +123,7 @@ impl Log {
                 for incident in &contents.incidents {
                     manifest.count(incident.clone());
                 }
+                manifest.take_facts(&contents.facts);
             }
         }
         let mut log = Log {
@@ -120,6 +131,7 @@ impl Log {
             manifest,
             ledger,
             ledger_error,
+            sessions_error,
             journals: open,
             parts: BTreeMap::new(),
             missing: Vec::new(),

@@ -13,13 +13,15 @@ use std::time::{Duration, Instant};
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 use serde::{Deserialize, Serialize};
+use serde_json::Map;
 
 use crate::conform::conform;
 use crate::error::{IoContext, LogError};
 use crate::folder::{self, Folder};
 use crate::history::refuse_superseded;
 use crate::journal::{Block, Contents, Damage, Journal};
-use crate::ledger::{Ledger, ledger_name};
+use crate::ledger::Ledger;
+use crate::lines::{LEDGER, SESSIONS};
 use crate::manifest::{self, Incident, Manifest, Session, now_us};
 use crate::part::{batch_of, damaged_name, journal_name, write_part};
 use crate::schema::{Row, SCHEMA_VERSION, TableSchema};
@@ -63,7 +65,8 @@ pub struct LogWriter {
     lock: Option<File>,
     manifest: Manifest,
     ledger: Ledger,
-    session: usize,
+    /// The manifest in memory says something that neither the one on the disk nor the journal says.
+    is_ahead: bool,
     tables: Vec<TableSchema>,
     journal: Option<Journal>,
     journal_started: Instant,
@@ -109,7 +112,7 @@ impl LogWriter {
             lock: Some(lock),
             manifest,
             ledger,
-            session: 0,
+            is_ahead: false,
             tables: Vec::new(),
             journal: None,
             journal_started: Instant::now(),
@@ -152,9 +155,15 @@ impl LogWriter {
                 self.manifest.count(Incident::now("reboot", "the machine was rebooted between two sessions"));
             }
         }
+        let superseded = self.manifest.archive_sessions(&self.folder)?;
         self.manifest.sessions.push(session);
-        self.session = self.manifest.sessions.len() - 1;
-        self.write_manifest(false)
+        self.write_manifest(false)?;
+        superseded.map_or(Ok(()), |before| SESSIONS.remove(&self.folder, &before))
+    }
+
+    /// The session of this writer: those before it are in a file of their own.
+    fn session(&mut self) -> &mut Session {
+        self.manifest.sessions.last_mut().expect("a writer has begun a session")
     }
 
     /// Makes a table known; the same schema twice gives the same handle.
@@ -166,8 +175,9 @@ impl LogWriter {
         schema.validate()?;
         refuse_superseded(&schema)?;
         // The manifest first: rows of a table that it does not know could not be found.
-        self.manifest.declare(&schema)?;
-        self.write_manifest(false)?;
+        if self.manifest.declare(&schema)? {
+            self.write_manifest(false)?;
+        }
         // Handles are indices for the life of the writer: tables are never removed.
         let id = self.tables.len();
         if self.journal.is_some() {
@@ -215,6 +225,7 @@ impl LogWriter {
     fn lose(&mut self, why: &str, count: u64) {
         if count > 0 {
             self.lost += count;
+            self.is_ahead = true;
             // Blocks of rows that did not come into the log: each is a sample of a recorder.
             self.manifest.count(Incident { count, ..Incident::now("rows_lost", why) });
         }
@@ -253,16 +264,23 @@ impl LogWriter {
         if self.is_backlog_full(0) {
             // There is no room for it in memory either; the manifest takes it with its next write.
             self.manifest.count(incident.clone());
+            self.is_ahead = true;
             return Ok(());
         }
         self.push(Block::incident(incident))
     }
 
-    /// Says a fact of this session under `key` in the manifest.
+    /// Says a fact of this session under `key`: in the journal where one is open, and in the manifest that is written
+    /// when it is sealed.
     pub fn set(&mut self, key: &str, value: serde_json::Value) -> Result<(), LogError> {
         self.check_open()?;
-        self.manifest.sessions[self.session].facts.insert(key.into(), value);
-        unless_full(self.write_manifest(false))
+        let fact = Map::from_iter([(key.to_owned(), value)]);
+        self.session().facts.extend(fact.clone());
+        // What waits in memory is in order: a fact does not come before the rows that it speaks of.
+        if self.journal.is_some() && !self.is_backlog_full(0) {
+            self.push(Block::facts(&fact))?;
+        }
+        if self.journal.is_none() || self.is_ahead { unless_full(self.write_manifest(false)) } else { Ok(()) }
     }
 
     /// Writes `batches` as a complete part of a table, for sources that have whole columns.
@@ -361,25 +379,31 @@ impl LogWriter {
         self.write_ledger(true)
     }
 
-    /// Puts the ledger and the manifest that names it in place, and removes the ledger before.
+    /// Brings the ledger up to date, puts the manifest that names it in place, and removes the ledger before.
     fn write_ledger(&mut self, durable: bool) -> Result<(), LogError> {
         let before = self.manifest.ledger;
-        let number = before.map_or(0, |reference| reference.number) + 1;
-        self.manifest.ledger = Some(self.ledger.write(&self.folder, number, durable)?);
+        let after = self.ledger.write(&self.folder, before, durable)?;
+        let is_anew = before.is_none_or(|before| before.number != after.number);
+        self.manifest.ledger = Some(after);
         if let Err(error) = self.write_manifest(durable) {
             // The ledger before stays in force, in memory as on the disk.
             self.manifest.ledger = before;
-            self.folder.remove(&ledger_name(number))?;
+            if is_anew {
+                LEDGER.remove(&self.folder, &after)?;
+            }
             return Err(error);
         }
-        match before {
-            Some(before) => self.folder.remove(&ledger_name(before.number)),
+        self.ledger.is_written(is_anew);
+        match before.filter(|_| is_anew) {
+            Some(before) => LEDGER.remove(&self.folder, &before),
             None => Ok(()),
         }
     }
 
-    fn write_manifest(&self, durable: bool) -> Result<(), LogError> {
-        self.manifest.write(&self.folder, durable)
+    fn write_manifest(&mut self, durable: bool) -> Result<(), LogError> {
+        self.manifest.write(&self.folder, durable)?;
+        self.is_ahead = false;
+        Ok(())
     }
 
     fn seal_when_due(&mut self) -> Result<(), LogError> {
@@ -413,6 +437,7 @@ impl LogWriter {
         let is_new = !std::mem::replace(&mut journal.is_changed, true);
         if is_new {
             self.manifest.count(incident.clone());
+            self.is_ahead = true;
         }
         self.seal()?;
         if !is_whole {
@@ -458,7 +483,7 @@ impl LogWriter {
         }
         // After the seal: a session that is marked as ended has all of its rows in parts, or in a journal that
         // the next writer seals.
-        self.manifest.sessions[self.session].end_us = Some(end_us);
+        self.session().end_us = Some(end_us);
         let written = self.write_last_manifest();
         if let Some(lock) = self.lock.take() {
             folder::unlock(&lock)?;
@@ -472,9 +497,13 @@ impl LogWriter {
             return Ok(());
         }
         let lock = self.folder.lock()?;
-        // Another writer leaves a session in the manifest; without a manifest there was none.
-        let sessions = Manifest::read(&self.folder).map_or(0, |manifest| manifest.sessions.len());
-        if sessions > self.manifest.sessions.len() {
+        // Another writer archives this session, or begins the log anew; without a manifest there was none.
+        let is_mine = |there: Manifest| {
+            let start_us = |manifest: &Manifest| manifest.sessions.last().map(|session| session.start_us);
+            there.ended_sessions == self.manifest.ended_sessions
+                && start_us(&there) == start_us(&self.manifest)
+        };
+        if !Manifest::read(&self.folder).map_or(true, is_mine) {
             return Err(self.folder.lost("lock"));
         }
         self.lock = Some(lock);
@@ -496,7 +525,12 @@ impl LogWriter {
     }
 
     /// Writes the manifest that ends the session, on a full disk in the room that was kept for it.
-    fn write_last_manifest(&self) -> Result<(), LogError> {
+    fn write_last_manifest(&mut self) -> Result<(), LogError> {
+        if let Some(ledger) = self.manifest.ledger {
+            // Lines of parts that were written whole have not been waited for. One that is gone is a finding of
+            // `check`, and no reason not to end.
+            let _ = LEDGER.sync(&self.folder, &ledger);
+        }
         if self.write_manifest(true).is_ok() {
             return self.folder.remove(RESERVE);
         }
@@ -526,6 +560,7 @@ impl LogWriter {
             // Blocks wait in memory for the journal too.
             Err(error) if is_full(&error) => {
                 self.manifest.count(disk_full());
+                self.is_ahead = true;
                 return Ok(());
             }
             Err(error) => return Err(error),
@@ -618,6 +653,7 @@ impl LogWriter {
                 // No error: a recorder must survive a full disk, which is often what is to be studied.
                 Err(error) if is_full_io(&error) => {
                     self.manifest.count(disk_full());
+                    self.is_ahead = true;
                     return Ok(());
                 }
                 Err(error) => return Err(error).at("append to", &self.folder.at(&journal.name)),

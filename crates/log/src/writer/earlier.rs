@@ -4,7 +4,8 @@ use super::{LogWriter, RESERVE};
 use crate::error::LogError;
 use crate::folder::Folder;
 use crate::journal::Contents;
-use crate::ledger::{Ledger, ledger_name};
+use crate::ledger::Ledger;
+use crate::lines::{LEDGER, SESSIONS};
 use crate::manifest::{self, Incident, Manifest};
 use crate::part::{
     PartFile, damaged_name, damaged_numbers, journal_name, journal_numbers, part_name, part_numbers,
@@ -24,6 +25,9 @@ impl LogWriter {
         for number in journals {
             let name = journal_name(number);
             let contents = Contents::read(&self.folder, &name)?;
+            if number > self.manifest.merged_through_part {
+                self.manifest.take_facts(&contents.facts);
+            }
             self.seal_contents(number, &contents)?;
             self.put_away(number, &contents)?;
             // Never a number that was used: a reader takes a part for the journal of the same number.
@@ -50,6 +54,10 @@ pub(super) fn resumed(folder: &Folder) -> Result<(Manifest, Ledger), LogError> {
         let detail = "the manifest was not the one that a writer wrote when this session began";
         manifest.count(Incident::now("manifest_changed", detail));
     }
+    if let Err(error) = manifest.read_ended(folder) {
+        // Nothing in it is changed: `check` goes on to say that it is damaged.
+        manifest.count(Incident::now("manifest_changed", &error.to_string()));
+    }
     match manifest.read_ledger(folder) {
         Ok(Some(ledger)) => return Ok((manifest, ledger)),
         Ok(None) => {}
@@ -61,7 +69,8 @@ pub(super) fn resumed(folder: &Folder) -> Result<(Manifest, Ledger), LogError> {
     // Of an older format, or with a ledger that is lost: every part that can be read is listed.
     let mut ledger = Ledger::default();
     for table in &manifest.tables {
-        for number in part_numbers(folder, &table.name)? {
+        let there = part_numbers(folder, &table.name)?.into_iter();
+        for number in there.filter(|number| *number > manifest.retired_through_part) {
             let part = PartFile::new(folder, &table.name, number);
             if let Ok(part) = part.measure(folder) {
                 ledger.add(&table.name, number, part);
@@ -96,8 +105,8 @@ pub(super) fn clear(folder: &Folder) -> Result<(), LogError> {
     for number in damaged_numbers(folder)? {
         folder.remove(&damaged_name(number))?;
     }
-    if let Some(reference) = manifest.ledger {
-        folder.remove(&ledger_name(reference.number))?;
+    for (lines, extent) in [(LEDGER, manifest.ledger), (SESSIONS, manifest.ended_sessions)] {
+        extent.map_or(Ok(()), |extent| lines.remove(folder, &extent))?;
     }
     folder.remove(RESERVE)
 }

@@ -39,8 +39,9 @@ impl LogWriter {
             let sum = self.manifest.retired_rows.entry(table.clone()).or_default();
             *sum = sum.saturating_add(*rows);
         }
-        // Out of the ledger first: a part that it lists and that is gone would be a part that was lost.
-        unless_full(self.write_ledger(true))?;
+        // Out of the ledger first, which holds what is above this number: a part that it lists and that is gone would be
+        // a part that was lost.
+        unless_full(self.write_manifest(true))?;
         for (number, tables) in retired {
             for (table, _) in tables {
                 if let Some(sub) = self.folder.sub(&table)? {

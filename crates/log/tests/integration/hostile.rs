@@ -334,13 +334,14 @@ fn a_copied_part_adds_no_rows() {
     assert_eq!(assert_whole(&Log::open(&dir).unwrap(), 20), 20);
 }
 
-/// Of every bit of a part, and of the manifest and the ledger: the log is refused or the change is found.
+/// Of every bit of a part, of the manifest, of the ledger and of the sessions that have ended: the log is refused or the change is found.
 #[test]
 fn every_flipped_bit_is_found() {
     let (_holder, dir) = log_of(1);
-    let ledger = fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().path());
-    let ledger = ledger.into_iter().find(|path| path.extension().is_some_and(|it| it == "jsonl")).unwrap();
-    for file in [dir.join("numbers/part-000001.parquet"), manifest(&dir), ledger] {
+    // A second session, whose start puts the first into the file of those that have ended.
+    open(&dir).finish().unwrap();
+    let lines = ["ledger-000001.jsonl", "sessions-000001.jsonl"].map(|name| dir.join(name));
+    for file in [vec![dir.join("numbers/part-000001.parquet"), manifest(&dir)], lines.to_vec()].concat() {
         let whole = fs::read(&file).unwrap();
         let mut bytes = whole.clone();
         for bit in 0..8 * bytes.len() {
@@ -353,6 +354,73 @@ fn every_flipped_bit_is_found() {
         }
         fs::write(&file, &whole).unwrap();
     }
+    assert_eq!(errors(&dir), []);
+}
+
+/// What a crash leaves after the lines in force is nobody's; a file that somebody shortened is told, and written anew.
+#[test]
+fn lines_after_those_in_force_are_not_read_and_lines_that_are_missing_are_told() {
+    let (_holder, dir) = log_of(1);
+    open(&dir).finish().unwrap();
+    for name in ["ledger-000001.jsonl", "sessions-000001.jsonl"] {
+        let whole = fs::read(dir.join(name)).unwrap();
+        let mut longer = whole.clone();
+        longer.extend(b"{\"table\": \"numb");
+        fs::write(dir.join(name), &longer).unwrap();
+        assert_eq!(errors(&dir), []);
+        // The next lines stand in the place of those.
+        let mut writer = open(&dir);
+        write(&mut writer, 0..0, false);
+        let table = writer.declare(schema()).unwrap();
+        writer.append(vec![(table, vec![row(100)])]).unwrap();
+        writer.finish().unwrap();
+        assert_eq!(errors(&dir), [], "{name}");
+        let now = fs::read(dir.join(name)).unwrap();
+        assert!(now.starts_with(&whole) && now.len() > whole.len());
+    }
+    let sessions = Log::open(&dir).unwrap().manifest().sessions.len();
+    assert_eq!(sessions, 4);
+    for name in ["ledger-000001.jsonl", "sessions-000001.jsonl"] {
+        let whole = fs::read(dir.join(name)).unwrap();
+        fs::write(dir.join(name), &whole[..whole.len() - 1]).unwrap();
+        let told = errors(&dir);
+        assert!(told.iter().any(|defect| defect.message.contains(name)), "{name}: {told:?}");
+        fs::write(dir.join(name), &whole).unwrap();
+        assert_eq!(errors(&dir), []);
+    }
+    // Without its last line: what can be read goes on in a file with a new number, and an incident says so.
+    let whole = fs::read(dir.join("sessions-000001.jsonl")).unwrap();
+    let cut = whole[..whole.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
+    fs::write(dir.join("sessions-000001.jsonl"), &whole[..cut]).unwrap();
+    open(&dir).finish().unwrap();
+    let log = Log::open(&dir).unwrap();
+    assert_eq!(log.manifest().sessions.len(), sessions, "one was lost, and one came");
+    assert_eq!(log.manifest().incidents[0].kind, "manifest_changed");
+    assert!(dir.join("sessions-000002.jsonl").exists() && !dir.join("sessions-000001.jsonl").exists());
+    assert_eq!(errors(&dir), []);
+}
+
+/// A fact is in the log at once, whether a journal is open or not, and survives the end of the process.
+#[test]
+fn facts_are_there_while_a_journal_is_open_and_after_a_kill() {
+    let (_holder, dir) = log_of(1);
+    let fact =
+        |name: &str| Log::open(&dir).unwrap().manifest().sessions.last().unwrap().facts.get(name).cloned();
+    let mut writer = open(&dir);
+    writer.set("before", 1.into()).unwrap();
+    assert_eq!(fact("before"), Some(1.into()));
+    write(&mut writer, 10..12, false);
+    let bytes = fs::read(manifest(&dir)).unwrap();
+    writer.set("taken", 2.into()).unwrap();
+    writer.set("taken", 3.into()).unwrap();
+    assert_eq!(fact("taken"), Some(3.into()));
+    assert_eq!(fs::read(manifest(&dir)).unwrap(), bytes, "the manifest is not written for a fact");
+    // A writer that does nothing more: the next one finds the journal and seals it.
+    drop(writer);
+    open(&dir).finish().unwrap();
+    let log = Log::open(&dir).unwrap();
+    assert_eq!(log.manifest().sessions[1].facts["taken"], 3);
+    assert_eq!(log.manifest().sessions[1].facts["before"], 1);
     assert_eq!(errors(&dir), []);
 }
 
@@ -442,7 +510,7 @@ fn a_journal_costs_what_its_bytes_cost() {
     let length = 8_u32 << 20;
     while bytes.len() < length as usize {
         bytes.extend_from_slice(b"TTB2\x02");
-        let rest = length - bytes.len() as u32 - 12;
+        let rest = length.saturating_sub(bytes.len() as u32 + 12);
         bytes.extend_from_slice(&rest.to_le_bytes());
         bytes.extend_from_slice(&[0; 8]);
     }

@@ -29,9 +29,11 @@ use crate::sample::devices::Devices;
 use crate::sample::rows::{Interval, SystemSheets, UserSheet};
 use crate::sample::system::{Snapshot, SystemReader};
 
-/// Period at which the facts of a session are written to the manifest, and old parts removed. A crash loses
-/// the facts of at most this long; each write replaces the manifest's file.
+/// Period at which old parts are removed, and at which the facts of a session may be written to its log.
 const HOUSEKEEPING: Duration = Duration::from_secs(60);
+/// Age at which they are written. A shorter session has them written when they are older than a tenth of it: a crash
+/// loses no more, and who reads along sees no less, while the facts of a long one take few bytes.
+const FACTS_AGE_MAX: Duration = Duration::from_secs(600);
 
 /// Summary of a recording.
 #[derive(Clone, Debug, Serialize)]
@@ -158,6 +160,8 @@ pub(crate) struct Recorder<C> {
     written: u64,
     /// Monotonic time of the last housekeeping [ns].
     housekeeping_ns: i64,
+    /// Monotonic times at which facts were written first and last [ns].
+    facts_ns: Option<(i64, i64)>,
     /// Samples wait in memory for room on the disk.
     waits: bool,
     /// Samples lost, as the user was last told.
@@ -205,6 +209,7 @@ impl<C: Clock> Recorder<C> {
             cpu_ns,
             written: 0,
             housekeeping_ns: 0,
+            facts_ns: None,
             waits: false,
             lost: 0,
             notices: Vec::new(),
@@ -287,11 +292,16 @@ impl<C: Clock> Recorder<C> {
         i64::try_from(self.options.interval.as_nanos() / 2).unwrap_or(i64::MAX)
     }
 
-    /// Writes the facts so far to the manifest, and removes old parts.
+    /// Writes the facts so far to the log when they are due, and removes old parts.
     fn housekeep(&mut self, writer: &SharedWriter, now_ns: i64) -> Result<(), RecorderError> {
         self.housekeeping_ns = now_ns;
-        let facts = self.facts();
-        locked(writer).set("recorder", facts)?;
+        let (first_ns, last_ns) = self.facts_ns.unwrap_or((now_ns, now_ns));
+        let allowed_ns = ((now_ns - first_ns) / 10).min(FACTS_AGE_MAX.as_nanos() as i64);
+        if now_ns - last_ns >= allowed_ns {
+            self.facts_ns = Some((first_ns, now_ns));
+            let facts = self.facts();
+            locked(writer).set("recorder", facts)?;
+        }
         self.retain(writer)
     }
 

@@ -18,6 +18,10 @@ use crate::recording::options::RecordOptions;
 
 /// Length in days; two weeks where it is not set.
 const DAYS: &str = "THINKTIME_SOAK_DAYS";
+/// Sessions that the log has from before.
+const EARLIER_SESSIONS: u64 = 84;
+/// What may be written in a day to files other than those of the rows, and to those for facts [byte].
+const DESCRIPTION_BYTES: f64 = 2e6;
 const INTERVAL_S: f64 = 60.0;
 const SAMPLES_PER_DAY: u64 = 1440;
 const KEPT_DAYS: u64 = 5;
@@ -65,7 +69,8 @@ impl Counters {
         };
     }
 
-    fn write(&self, tree: &Path) {
+    /// Writes the files of the kernel, and returns their bytes.
+    fn write(&self, tree: &Path) -> u64 {
         let n = self.samples;
         let stat = format!(
             "cpu  {} 0 {n} {} 0 0 0 0 0\nintr {n} 0\nctxt {}\nbtime 1\nprocesses {}\nprocs_running 1\nprocs_blocked 0\n\
@@ -80,9 +85,12 @@ impl Counters {
         let disks = format!("   8       0 sda {n} 0 {n} {ms} {n} 0 {n} {ms} 0 {ms} {ms}\n");
         let net =
             format!("a\nb\n  eth0:{} {n} 0 0 0 0 0 0 {} {n} 0 0 0 0 0 0\n", self.net_bytes, self.net_bytes);
+        let mut bytes = 0;
         for (file, text) in [("stat", stat), ("diskstats", disks), ("net/dev", net)] {
-            fs::write(tree.join("proc").join(file), text).unwrap();
+            fs::write(tree.join("proc").join(file), &text).unwrap();
+            bytes += text.len() as u64;
         }
+        bytes
     }
 }
 
@@ -96,6 +104,10 @@ struct Soak {
     sessions: u64,
     kills: u64,
     written: u64,
+    /// Bytes of the kernel's files.
+    tree_bytes: u64,
+    /// Bytes of everything else than rows, by day.
+    described: Vec<f64>,
     /// Day on which a part was first there.
     sealed: BTreeMap<PathBuf, u64>,
 }
@@ -146,7 +158,7 @@ impl Soak {
         self.counters.samples += 1;
         self.counters.busy_ms += BUSY_MS;
         self.counters.net_bytes = self.counters.net_bytes.wrapping_add(NET_BYTES);
-        self.counters.write(&self.tree());
+        self.tree_bytes += self.counters.write(&self.tree());
         recorder.sample(writer, 0.0).unwrap();
         self.taken += 1;
     }
@@ -174,12 +186,13 @@ impl Soak {
                 if self.taken % 60 == 0 {
                     locked(&writer).seal().unwrap();
                 }
-                if self.taken % 10 == 0 {
-                    recorder.housekeep(&writer, 0).unwrap();
-                }
+                let now_ns = self.clock.0.lock().unwrap().monotonic_ns;
+                recorder.housekeep(&writer, now_ns).unwrap();
                 if self.taken % SAMPLES_PER_DAY == 0 {
                     let day = self.taken / SAMPLES_PER_DAY;
                     self.grow_old(day);
+                    let all = written_bytes() - self.tree_bytes;
+                    self.described.push((all - self.written - locked(&writer).bytes_written()) as f64);
                     if day % (days / 10).max(1) == 0 {
                         resident.push(resident_kib());
                         self.report(day, &writer);
@@ -216,23 +229,31 @@ impl Soak {
     }
 
     fn report(&self, day: u64, writer: &SharedWriter) {
-        let size = |name: &str| fs::metadata(self.log().join(name)).map_or(0, |data| data.len());
-        let names = fs::read_dir(self.log()).unwrap().map(|entry| entry.unwrap().file_name());
-        let ledger = names.filter_map(|name| name.into_string().ok()).find(|name| name.starts_with("ledger"));
-        let ledger = ledger.map_or(0, |name| size(&name));
-        let manifest = size("manifest.json");
+        let size = |begin: &str| {
+            let entries = fs::read_dir(self.log()).unwrap().map(|entry| entry.unwrap());
+            let named = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(begin));
+            named.map(|entry| entry.metadata().unwrap().len()).sum::<u64>()
+        };
         let written = self.written + locked(writer).bytes_written();
         println!(
-            "day {day}: {} samples, {} sessions, {} killed, resident {} KiB, manifest {manifest} bytes ({:.1} MB a day at \
-             one each minute), ledger {ledger} bytes ({:.2} MB a day at one each hour), journal and parts {:.2} MB a day",
+            "day {day}: {} samples, {} sessions, {} killed, resident {} KiB; manifest {} bytes, ledger {}, sessions {}; \
+             these three {:.2} MB today, journal and parts {:.2} MB a day",
             self.taken,
             self.sessions,
             self.kills,
             resident_kib(),
-            1440.0 * manifest as f64 * 1e-6,
-            24.0 * ledger as f64 * 1e-6,
+            size("manifest"),
+            size("ledger"),
+            size("sessions"),
+            self.described_bytes(day) * 1e-6,
             written as f64 * 1e-6 / day as f64,
         );
+    }
+
+    /// Bytes written on a day to manifest, ledger and sessions.
+    fn described_bytes(&self, day: u64) -> f64 {
+        let until = |day: u64| day.checked_sub(1).map_or(0.0, |at| self.described[at as usize]);
+        until(day) - until(day - 1)
     }
 
     fn verify(&self) {
@@ -269,6 +290,12 @@ impl Soak {
     }
 }
 
+/// Bytes that this thread has written to files.
+fn written_bytes() -> u64 {
+    let text = fs::read_to_string("/proc/thread-self/io").unwrap();
+    text.lines().find_map(|line| line.strip_prefix("wchar: ")).unwrap().parse().unwrap()
+}
+
 fn resident_kib() -> u64 {
     let text = fs::read_to_string("/proc/self/status").unwrap();
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
@@ -293,12 +320,23 @@ fn a_long_time_of_recording_loses_no_sample_unnamed() {
         sessions: 0,
         kills: 0,
         written: 0,
+        tree_bytes: 0,
+        described: Vec::new(),
         sealed: BTreeMap::new(),
     };
     let mut counters = std::mem::take(&mut soak.counters);
     counters.restart(&mut soak.random);
     counters.write(&soak.tree());
     soak.counters = counters;
+    for _ in 0..EARLIER_SESSIONS {
+        let (writer, recorder) = soak.open();
+        soak.end(&writer, &recorder);
+    }
+    // Where the counts of the days begin.
+    soak.tree_bytes = written_bytes() - soak.written;
     soak.run(days);
+    for day in 1..=days {
+        assert!(soak.described_bytes(day) < DESCRIPTION_BYTES, "day {day}: {}", soak.described_bytes(day));
+    }
     soak.verify();
 }
