@@ -4,7 +4,7 @@ use crate::laws::manifest::Machine;
 use crate::laws::{INTERACTIONS_GO_FORWARD, Report, Rows, SERVICE_WITHIN_RESPONSE, value};
 
 /// Steps of an interaction, in order of time.
-const STEPS: [&str; 5] = ["due", "sent", "first_service", "first_output", "completion"];
+pub(crate) const STEPS: [&str; 5] = ["due", "sent", "first_service", "first_output", "completion"];
 
 /// Checks a batch of `interactions`.
 pub(crate) fn check(rows: Rows<'_>, machine: &Machine, report: &mut Report) {

@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use arrow_array::Float64Array;
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt64Type;
+use arrow_array::{Array, Float64Array, PrimitiveArray, StringArray};
 
 use crate::laws::manifest::Machine;
 use crate::laws::{
-    ACTIVE_USERS_ARE_USERS, CPU_TIME_ADDS_UP, CPU_TIME_FITS, CPUS_ADD_UP, FREE_WITHIN_TOTAL, IN_ORDER, Law,
-    NO_GAP, POSITIVE_LENGTH, Report, Rows, USERS_WITHIN_MACHINE, WITHIN_AN_INTERVAL, value,
+    ACTIVE_USERS_ARE_USERS, CPU_TIME_ADDS_UP, CPU_TIME_FITS, CPUS_ADD_UP, DETAILS_IN_ORDER, DEVICES_ADD_UP,
+    FREE_WITHIN_TOTAL, IN_ORDER, Law, NO_GAP, POSITIVE_LENGTH, Report, Rows, USERS_WITHIN_MACHINE,
+    WITHIN_AN_INTERVAL, value,
 };
 use crate::schema::{Column, Role, TableSchema};
 
@@ -84,8 +87,60 @@ struct Interval {
     cpus_s: [f64; 2],
     cpus_rows: u32,
     users_rows: u64,
+    /// What the machine's disks and interfaces did, NaN where unknown, and the sums over their rows.
+    devices: [f64; DEVICES.len()],
+    devices_sums: [f64; DEVICES.len()],
     /// Two intervals begin at this time: whose the rows are is not known.
     is_ambiguous: bool,
+}
+
+/// Tables of devices of which the machine has sums.
+const DEVICE_TABLES: [&str; 2] = ["disks", "interfaces"];
+
+/// An amount that `samples` has of the machine and a table of devices has of each.
+struct Device {
+    table: &'static str,
+    of_machine: &'static str,
+    of_device: &'static str,
+}
+
+const fn device(table: &'static str, of_machine: &'static str, of_device: &'static str) -> Device {
+    Device { table, of_machine, of_device }
+}
+
+const DEVICES: [Device; 9] = [
+    device("disks", "disk_reads", "reads"),
+    device("disks", "disk_writes", "writes"),
+    device("disks", "disk_read_bytes", "read_bytes"),
+    device("disks", "disk_write_bytes", "write_bytes"),
+    device("disks", "disk_busy_s", "busy_s"),
+    device("interfaces", "net_packets_in", "packets_in"),
+    device("interfaces", "net_packets_out", "packets_out"),
+    device("interfaces", "net_bytes_in", "bytes_in"),
+    device("interfaces", "net_bytes_out", "bytes_out"),
+];
+
+/// A column of counts or of seconds.
+#[derive(Clone, Copy)]
+struct Amounts<'a> {
+    counts: Option<&'a PrimitiveArray<UInt64Type>>,
+    seconds: Option<&'a Float64Array>,
+    /// The loopback interface, which is not counted.
+    names: Option<&'a StringArray>,
+}
+
+impl<'a> Amounts<'a> {
+    fn of(rows: Rows<'a>, column: &str) -> Amounts<'a> {
+        let names = rows.batch.column_by_name("interface").and_then(|names| names.as_string_opt());
+        Amounts { counts: rows.counts(column), seconds: rows.floats(column), names }
+    }
+
+    fn at(&self, index: usize) -> Option<f64> {
+        if self.names.is_some_and(|names| names.is_valid(index) && names.value(index) == "lo") {
+            return None;
+        }
+        value(self.counts, index).map(|count| count as f64).or_else(|| value(self.seconds, index))
+    }
 }
 
 /// State of the laws of intervals.
@@ -95,6 +150,10 @@ pub(crate) struct Intervals {
     joined: Vec<Interval>,
     by_start: BTreeMap<i64, usize>,
     has_users: bool,
+    /// Rows of disks, and of interfaces.
+    has_devices: [bool; 2],
+    /// Start of the row before in the table of users or devices that is read.
+    last_detail: Option<i64>,
     last: Option<(i64, f64)>,
     states: Account,
     exact: Account,
@@ -111,6 +170,8 @@ impl Intervals {
             joined: Vec::new(),
             by_start: BTreeMap::new(),
             has_users: false,
+            has_devices: [false; 2],
+            last_detail: None,
             last: None,
             states: account,
             exact: account,
@@ -220,6 +281,7 @@ impl Intervals {
         let (starts, active) = (rows.times("start"), rows.counts("active_users"));
         let exact = rows.floats("cpu_exact_s");
         let time = two_of(rows);
+        let devices = DEVICES.map(|device| Amounts::of(rows, device.of_machine));
         for (index, length_s) in lengths.iter().enumerate() {
             let machine_s = time.map(|column| value(column, index).unwrap_or(f64::NAN));
             for (total, time_s) in self.totals.user_s.iter_mut().zip(machine_s) {
@@ -242,6 +304,8 @@ impl Intervals {
                 cpus_s: [0.0; 2],
                 cpus_rows: 0,
                 users_rows: 0,
+                devices: devices.map(|amounts| amounts.at(index).unwrap_or(f64::NAN)),
+                devices_sums: [0.0; DEVICES.len()],
                 is_ambiguous: false,
             });
         }
@@ -252,11 +316,15 @@ impl Intervals {
     pub fn details(
         &mut self,
         rows: Rows<'_>,
+        machine: &Machine,
         report: &mut Report,
         all: impl Fn() -> Option<Vec<i64>>,
     ) -> Vec<f64> {
         let (starts, exact, time) = (rows.times("start"), rows.floats("cpu_exact_s"), two_of(rows));
         let (is_users, is_cpus) = (rows.schema.name == "users", rows.schema.name == "cpus");
+        let devices = DEVICES
+            .map(|device| (device.table == rows.schema.name).then(|| Amounts::of(rows, device.of_device)));
+        details_in_order(rows, &mut self.last_detail, machine, report);
         let mut lengths = Vec::with_capacity(rows.len());
         for index in 0..rows.len() {
             let start = value(starts, index);
@@ -289,6 +357,11 @@ impl Intervals {
                 for ((total, _), column) in states.filter(|((_, machine_s), _)| machine_s.is_finite()) {
                     *total += value(column, index).unwrap_or(0.0);
                 }
+            } else if let Some(table) = DEVICE_TABLES.iter().position(|name| *name == rows.schema.name) {
+                self.has_devices[table] = true;
+                for (sum, amounts) in interval.devices_sums.iter_mut().zip(&devices) {
+                    *sum += amounts.and_then(|amounts| amounts.at(index)).unwrap_or(0.0);
+                }
             } else if is_cpus {
                 interval.cpus_rows += 1;
                 for (total, column) in interval.cpus_s.iter_mut().zip(time) {
@@ -304,8 +377,12 @@ impl Intervals {
         let joined = std::mem::take(&mut self.joined);
         self.by_start.clear();
         let has_users = std::mem::take(&mut self.has_users);
+        let has_devices = std::mem::take(&mut self.has_devices);
         for interval in joined.iter().filter(|interval| !interval.is_ambiguous) {
             cpus_add_up(interval, machine, &self.file, report);
+            if machine.is_recorded && machine.is_complete {
+                devices_add_up(interval, has_devices, &self.file, report);
+            }
             let Some(active) = interval.active_users.filter(|active| *active > interval.users_rows) else {
                 continue;
             };
@@ -449,5 +526,33 @@ fn cpus_add_up(interval: &Interval, machine: &Machine, file: &Path, report: &mut
             let message = || format!("{machine_s} s; the rows of cpus of this interval have {cpus_s} s");
             report.row(&CPUS_ADD_UP, file, interval.row, name, message);
         }
+    }
+}
+
+/// A recorder computes both from the same lines, and leaves out devices that did nothing.
+fn devices_add_up(interval: &Interval, has_devices: [bool; 2], file: &Path, report: &mut Report) {
+    for ((device, machine), sum) in DEVICES.iter().zip(interval.devices).zip(interval.devices_sums) {
+        let table = DEVICE_TABLES.iter().position(|name| *name == device.table).unwrap_or_default();
+        // Without any row in this part, they were not recorded, or are in another one.
+        if has_devices[table] && (machine - sum).abs() > 1e-9 * machine.abs() + 1e-6 {
+            let message = || format!("{machine}; the rows of {} of this interval have {sum}", device.table);
+            report.row(&DEVICES_ADD_UP, file, interval.row, device.of_machine, message);
+        }
+    }
+}
+
+/// A recorder writes the rows of an interval together.
+fn details_in_order(rows: Rows<'_>, last: &mut Option<i64>, machine: &Machine, report: &mut Report) {
+    if rows.first == 0 {
+        *last = None;
+    }
+    let starts = rows.times("start").filter(|_| machine.is_recorded && !machine.has_clock_step);
+    for (index, start) in starts.into_iter().flatten().enumerate() {
+        let Some(start) = start else { continue };
+        if last.is_some_and(|last| start < last) {
+            let message = || "the row before is of a later interval".into();
+            report.row(&DETAILS_IN_ORDER, rows.file, rows.first + index, "start", message);
+        }
+        *last = Some(start);
     }
 }

@@ -37,6 +37,8 @@ pub(crate) struct Machine {
     pub sessions: usize,
     /// The wall clock was set, or may have been: sar does not record it, and counts whole seconds.
     pub has_clock_step: bool,
+    /// A recorder wrote every session.
+    pub is_recorded: bool,
     /// Every interval begins where the one before ends: a recorder wrote them, and nothing was lost.
     pub is_contiguous: bool,
     /// All parts are there and were read.
@@ -80,6 +82,7 @@ impl Machine {
             sessions: manifest.sessions.len(),
             has_clock_step: had("clock_step")
                 || manifest.sessions.iter().any(|session| session.source == "sar"),
+            is_recorded,
             is_contiguous: is_recorded && is_complete && !had("clock_step") && !LOSSES.into_iter().any(had),
             is_complete,
         }

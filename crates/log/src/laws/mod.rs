@@ -11,6 +11,7 @@
 mod interactions;
 mod intervals;
 mod manifest;
+mod span;
 mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,6 +26,7 @@ use crate::check::{Defect, Severity};
 use crate::folder::Folder;
 use crate::laws::intervals::Intervals;
 use crate::laws::manifest::Machine;
+use crate::laws::span::Extremes;
 use crate::laws::values::Rule;
 use crate::manifest::Manifest;
 use crate::reader::Log;
@@ -77,6 +79,16 @@ pub(crate) const CPUS_ADD_UP: Law = error("cpus_add_up", LEAVE_OUT);
 pub(crate) const USERS_WITHIN_MACHINE: Law = error("users_within_machine", SOURCE);
 /// Active users have rows in `users`.
 pub(crate) const ACTIVE_USERS_ARE_USERS: Law = error("active_users_are_users", LEAVE_OUT);
+/// What disks and interfaces did adds up to what the machine did.
+pub(crate) const DEVICES_ADD_UP: Law = error("devices_add_up", LEAVE_OUT);
+/// Rows of users and devices stand in the order of their intervals.
+pub(crate) const DETAILS_IN_ORDER: Law =
+    error("details_in_order", "sort the rows by start before you use them");
+/// Interactions stand in order of their completion.
+pub(crate) const COMPLETIONS_IN_ORDER: Law =
+    note("completions_in_order", "sort the rows by completion before you use them");
+/// Interactions and events lie in the time of the log.
+pub(crate) const WITHIN_THE_LOG: Law = error("within_the_log", LEAVE_OUT);
 /// Rows of users and devices belong to an interval of `samples`.
 pub(crate) const WITHIN_AN_INTERVAL: Law =
     error("within_an_interval", "the rows may belong to a damaged part of samples");
@@ -207,6 +219,8 @@ pub(crate) struct Laws<'a> {
     rules: BTreeMap<String, Vec<Rule>>,
     intervals: Intervals,
     last_event_us: Option<i64>,
+    last_completion_us: Option<i64>,
+    extremes: Extremes,
     report: Report,
 }
 
@@ -234,24 +248,42 @@ impl<'a> Laws<'a> {
         let machine = Machine::of(manifest, dir, cpus_with_rows, is_complete, &mut report);
         let intervals = Intervals::new(&machine);
         let rules = BTreeMap::new();
-        Laws { manifest, log, dir, machine, rules, intervals, last_event_us: None, report }
+        Laws {
+            manifest,
+            log,
+            dir,
+            machine,
+            rules,
+            intervals,
+            last_event_us: None,
+            last_completion_us: None,
+            extremes: Extremes::default(),
+            report,
+        }
     }
 
     /// Checks a batch of rows.
     pub fn rows(&mut self, rows: Rows<'_>) {
         let lengths = match rows.schema.name.as_str() {
-            "samples" => self.intervals.samples(rows, &self.machine, &mut self.report),
+            "samples" => {
+                self.extremes.intervals(rows);
+                self.intervals.samples(rows, &self.machine, &mut self.report)
+            }
             "users" | "cpus" | "disks" | "interfaces" => {
                 let log = self.log;
                 let starts = || log.map_or(Some(Vec::new()), |(log, folder)| starts_of(log, folder));
-                self.intervals.details(rows, &mut self.report, starts)
+                self.intervals.details(rows, &self.machine, &mut self.report, starts)
             }
             "interactions" => {
                 interactions::check(rows, &self.machine, &mut self.report);
+                let steps = &interactions::STEPS;
+                self.extremes.times(rows, steps);
+                self.in_order(rows, &COMPLETIONS_IN_ORDER, "completion");
                 Vec::new()
             }
             "events" => {
-                self.events(rows);
+                self.extremes.times(rows, &["time"]);
+                self.in_order(rows, &EVENTS_IN_ORDER, "time");
                 Vec::new()
             }
             _ => Vec::new(),
@@ -265,26 +297,30 @@ impl<'a> Laws<'a> {
         }
     }
 
-    /// Simulators write events as they happen, and recordings within the time that a thread waits for the writer.
-    fn events(&mut self, rows: Rows<'_>) {
+    /// Simulators write events and interactions as they happen, and recordings within the time that a thread waits for
+    /// the writer.
+    fn in_order(&mut self, rows: Rows<'_>, law: &'static Law, column: &str) {
         const LATE_US: i64 = 1_000_000;
-        let Some(times) = rows.times("time") else { return };
+        let Some(times) = rows.times(column) else { return };
+        let is_events = rows.schema.name == "events";
+        let last_us = if is_events { &mut self.last_event_us } else { &mut self.last_completion_us };
         for (index, time) in times.iter().enumerate() {
             let Some(time) = time else { continue };
-            let is_late = self.last_event_us.is_some_and(|last| time < last.saturating_sub(LATE_US));
+            let is_late = last_us.is_some_and(|last| time < last.saturating_sub(LATE_US));
             // The first row of a part may be that of another session or replication.
             if is_late && rows.first + index > 0 && !self.machine.has_clock_step {
-                self.report.row(&EVENTS_IN_ORDER, rows.file, rows.first + index, "time", || {
-                    "the event before is later by more than 1 s".into()
+                self.report.row(law, rows.file, rows.first + index, column, || {
+                    "the one in the row before is later by more than 1 s".into()
                 });
             }
-            self.last_event_us = Some(time);
+            *last_us = Some(time);
         }
     }
 
     /// The defects, after the last row.
     pub fn finish(mut self) -> Vec<Defect> {
         self.intervals.finish(&self.machine, &mut self.report);
+        self.extremes.finish(self.manifest, &self.machine, &mut self.report);
         self.machine.facts_agree(self.manifest, self.dir, &self.intervals.totals, &mut self.report);
         self.report.finish()
     }
@@ -373,6 +409,10 @@ mod tests {
             &USERS_WITHIN_MACHINE,
             &ACTIVE_USERS_ARE_USERS,
             &WITHIN_AN_INTERVAL,
+            &DEVICES_ADD_UP,
+            &DETAILS_IN_ORDER,
+            &COMPLETIONS_IN_ORDER,
+            &WITHIN_THE_LOG,
             &INTERACTIONS_GO_FORWARD,
             &SERVICE_WITHIN_RESPONSE,
             &EVENTS_IN_ORDER,

@@ -15,16 +15,22 @@ const DOUBLE_MAX: f64 = 1e100;
 const ROUNDING: f64 = 1e-9;
 /// From here on a count is a difference below zero that wrapped.
 const COUNT_MAX: f64 = 9.2e18;
-/// Bytes that a machine moves in a second: a thousand times the memory bandwidth of the largest.
-const BYTES_PER_SECOND: f64 = 1e15;
-/// Other events in a second: one per nanosecond on each of a thousand CPUs.
-const EVENTS_PER_SECOND: f64 = 1e12;
+/// Bytes that a machine moves in a second: ten times the memory bandwidth of the largest.
+const BYTES_PER_SECOND: f64 = 1e14;
+/// Other events in a second: packets and pages that hardware moves without a CPU.
+const EVENTS_PER_SECOND: f64 = 1e11;
+/// Events in a second that take the kernel's time on a CPU: none of them takes less than 10 ns.
+const KERNEL_EVENTS_PER_CPU: f64 = 1e8;
+/// Units of such events.
+const KERNEL_EVENTS: [&str; 5] = ["switch", "interrupt", "softirq", "fork", "fault"];
 /// Seconds that tasks and requests spend in a second: more than there can be tasks.
 const SECONDS_PER_SECOND: f64 = 1e9;
 /// Bytes of a memory.
 const BYTES_MAX: f64 = (1u64 << 60) as f64;
-/// Tasks, users, sessions, requests at one moment.
-const LEVEL_MAX: f64 = 1e9;
+/// Tasks, users, sessions, requests at one moment: a kernel has at most 2^22 tasks.
+const LEVEL_MAX: f64 = 1e7;
+/// More than the number of any CPU: kernels are built for at most 8,192.
+const CPU_MAX: f64 = 1e6;
 /// Seconds outside intervals: 30,000 years.
 const SECONDS_MAX: f64 = 1e12;
 /// Years 1 to 9999, which every reader can show [us since 1970-01-01 UTC].
@@ -41,8 +47,10 @@ enum Bound {
     Rate(f64),
     /// CPU time on all CPUs.
     AllCpus,
-    /// CPU time on one CPU.
-    OneCpu,
+    /// Time of one thing, which a CPU, a disk or a wait is: it passes once.
+    Once,
+    /// For each second of the interval, and at least one, and each CPU.
+    RatePerCpu(f64),
 }
 
 /// Laws of one column.
@@ -67,20 +75,33 @@ fn bound(table: &str, column: &Column, is_shared: bool) -> Bound {
     match (column.kind, column.unit.as_str()) {
         (Kind::Counter, _) if !is_shared => Bound::None,
         (Kind::Counter, "s") if !has_intervals => Bound::Constant(SECONDS_MAX),
-        (Kind::Counter, "s") if table == "cpus" => Bound::OneCpu,
+        (Kind::Counter, "s") if table == "cpus" || is_once(table, &column.name) => Bound::Once,
         (Kind::Counter, "s") if ["user_s", "system_s", "cpu_exact_s"].contains(&column.name.as_str()) => {
             Bound::AllCpus
         }
         (Kind::Counter, "s") => Bound::Rate(SECONDS_PER_SECOND),
         (Kind::Counter, "byte") if has_intervals => Bound::Rate(BYTES_PER_SECOND),
+        (Kind::Counter, unit) if has_intervals && KERNEL_EVENTS.contains(&unit) => {
+            Bound::RatePerCpu(KERNEL_EVENTS_PER_CPU)
+        }
         (Kind::Counter, _) if has_intervals => Bound::Rate(EVENTS_PER_SECOND),
-        // Promised to processes and not there: address space is a million times larger than memory.
-        (Kind::Gauge, "byte") if column.name == "memory_committed_bytes" => Bound::None,
-        // Kernels are known that count requests in progress below zero.
-        (Kind::Gauge, "operation") => Bound::None,
+        // Promised to processes and not there: address space is a million times larger than memory. The kernel counts
+        // it as a signed number.
+        (Kind::Gauge, "byte") if column.name == "memory_committed_bytes" => Bound::Constant(COUNT_MAX),
+        (Kind::Label, _) if is_shared && column.name == "cpu" => Bound::Constant(CPU_MAX),
         (Kind::Gauge, "byte") if is_shared => Bound::Constant(BYTES_MAX),
         (Kind::Gauge, _) if is_shared => Bound::Constant(LEVEL_MAX),
         _ => Bound::None,
+    }
+}
+
+/// Times that pass at most once in an interval: the recorder is one thread, a disk is busy or not, and some or all
+/// tasks are stalled or not.
+fn is_once(table: &str, column: &str) -> bool {
+    match table {
+        "samples" => column.starts_with("psi_") || ["recorder_cpu_s", "recorder_delay_s"].contains(&column),
+        "disks" => column == "busy_s",
+        _ => false,
     }
 }
 
@@ -105,7 +126,7 @@ impl Rule {
             }
             Type::U64 => {
                 let Some(array) = array.as_primitive_opt::<UInt64Type>() else { return };
-                if self.column.kind == Kind::Label {
+                if self.column.kind == Kind::Label && self.bound == Bound::None {
                     return;
                 }
                 for (index, value) in array.iter().enumerate() {
@@ -154,11 +175,15 @@ impl Rule {
 
     fn limit(&self, length_s: Option<f64>, machine: &Machine) -> f64 {
         let length_s = length_s.unwrap_or(f64::NAN);
+        let seconds = if length_s.is_nan() { length_s } else { length_s.max(1.0) };
         let of_cpus = |cpus: f64| 1.1 * cpus * length_s + cpus;
         let limit = match self.bound {
             Bound::Constant(limit) => limit,
-            Bound::Rate(rate) => rate * if length_s.is_nan() { length_s } else { length_s.max(1.0) },
-            Bound::OneCpu => of_cpus(1.0),
+            Bound::Rate(rate) => rate * seconds,
+            Bound::Once => of_cpus(1.0),
+            Bound::RatePerCpu(rate) => {
+                machine.cpus_max.map_or(EVENTS_PER_SECOND, |cpus| rate * cpus) * seconds
+            }
             Bound::AllCpus => machine.cpus_max.map_or(f64::INFINITY, of_cpus),
             Bound::None => f64::INFINITY,
         };

@@ -158,18 +158,17 @@ fn spoil(rows: &mut [Row], place: usize, change: Change) -> bool {
 /// Changes that no law sees, and why that does no harm or cannot be known.
 fn passes(table: &str, column: &thinktime_log::Column, change: Change) -> bool {
     match (table, column.name.as_str(), change) {
-        // Kernels are known that count requests in progress below zero, and no analysis adds them.
-        ("disks", "in_progress", Change::Huge) => true,
-        // Address space that was promised has no limit, and no analysis uses it.
-        ("samples", "memory_committed_bytes", Change::Huge) => true,
-        // A label, not an amount: which CPU it was. No analysis computes with it.
-        ("events", "cpu", Change::Huge) => true,
-        // The first step of an interaction may be long before the others, as after a night.
-        ("interactions", "due", Change::Negative) => true,
         // A value of the next interval is possible in this one too, and sums over the log stay the same. Times of
-        // rows that stand in order are another matter.
-        ("samples" | "interactions" | "events", _, Change::Swapped) => column.kind != Kind::Time,
-        (_, _, Change::Swapped) => true,
+        // rows that stand in order are another matter, and so are amounts that a second table has too.
+        (_, name, Change::Swapped) => {
+            let of_devices = match table {
+                "samples" => name.starts_with("disk_") || name.starts_with("net_"),
+                "disks" => ["reads", "writes", "read_bytes", "write_bytes", "busy_s"].contains(&name),
+                "interfaces" => name.starts_with("packets_") || name.starts_with("bytes_"),
+                _ => false,
+            };
+            column.kind != Kind::Time && !of_devices
+        }
         _ => false,
     }
 }
@@ -197,6 +196,93 @@ fn an_impossible_value_is_found_in_every_column() {
     }
     println!("{changed} values changed");
     assert!(missed.is_empty(), "of {changed}: {missed:#?}");
+}
+
+#[test]
+fn neighbouring_rows_that_are_exchanged_are_found() {
+    let holder = holder();
+    let dir = holder.path().join("log");
+    for table in 0..sound().len() {
+        let mut tables = sound();
+        let (schema, rows) = &mut tables[table];
+        let row = rows.len() / 2 - 1;
+        rows.swap(row, row + 1);
+        let law = match schema.name.as_str() {
+            "samples" => "in_order",
+            "interactions" => "completions_in_order",
+            "events" => "events_in_order",
+            _ => "details_in_order",
+        };
+        let defects = check(&dir, &tables);
+        assert!(laws(&defects).contains(&law), "{law}: {defects:?}");
+    }
+}
+
+/// For each law of amounts, the most that hardware could do in an interval of 1 s (a tenth of the bound), and twice
+/// what it could.
+#[test]
+fn amounts_beyond_any_hardware_are_found_and_amounts_of_the_largest_are_not() {
+    let holder = holder();
+    let dir = holder.path().join("log");
+    let cases = [
+        ("samples", "context_switches", 2e7, 4e8),
+        ("samples", "interrupts", 2e7, 4e8),
+        ("samples", "softirq_timer", 2e7, 4e8),
+        ("samples", "forks", 2e7, 4e8),
+        ("samples", "page_faults_minor", 2e7, 4e8),
+        ("users", "page_faults_major", 2e7, 4e8),
+        ("samples", "loopback_packets", 1e10, 2e11),
+        ("samples", "paged_in_bytes", 1e13, 3e14),
+        ("samples", "pages_scanned", 1e10, 3e11),
+        ("samples", "psi_cpu_some_s", 1.0, 3.0),
+        ("samples", "psi_io_full_s", 1.0, 3.0),
+        ("samples", "recorder_cpu_s", 0.9, 3.0),
+        ("samples", "recorder_delay_s", 0.9, 3.0),
+        ("samples", "runnable", 4e6, 2e7),
+        ("samples", "load_1m", 4e6, 2e7),
+        ("users", "processes", 4e6, 2e7),
+        ("disks", "in_progress", 1e6, 4_294_967_295.0),
+    ];
+    for (table, name, possible, impossible) in cases {
+        for (amount, is_found) in [(possible, false), (impossible, true)] {
+            let mut tables = sound();
+            let (schema, rows) = tables.iter_mut().find(|(schema, _)| schema.name == table).unwrap();
+            let place = schema.position(name).unwrap();
+            // The first interval, whose length is 1 s.
+            rows[0][place] = match rows[0][place] {
+                Value::F64(_) => Value::F64(amount),
+                _ => Value::U64(amount as u64),
+            };
+            let defects = check(&dir, &tables);
+            let expected: &[&str] = if is_found { &["possible_amount"] } else { &[] };
+            assert_eq!(laws(&defects), expected, "{table}.{name} {amount}");
+        }
+    }
+}
+
+#[test]
+fn interactions_and_events_lie_in_the_time_of_the_log() {
+    let holder = holder();
+    let dir = holder.path().join("log");
+    let later = |rows: &mut Vec<Row>, place: usize, us: i64| {
+        let Value::Time(time) = rows[0][place] else { panic!("a time") };
+        rows[0][place] = Value::Time(time + us);
+    };
+    let day = 86_400 * SECOND_US;
+    for (table, column, us, law) in [
+        ("interactions", "due", -30 * SECOND_US, None),
+        ("interactions", "due", -day, Some("within_the_log")),
+        ("events", "time", -day, Some("within_the_log")),
+        // After the end of the session, which ends now.
+        ("interactions", "completion", 100_000 * day, Some("within_the_log")),
+    ] {
+        let mut tables = sound();
+        let (schema, rows) = tables.iter_mut().find(|(schema, _)| schema.name == table).unwrap();
+        later(rows, schema.position(column).unwrap(), us);
+        let defects = check(&dir, &tables);
+        assert!(law.is_none_or(|law| laws(&defects).contains(&law)), "{table}.{column} {us}: {defects:?}");
+        assert!(law.is_some() || defects.is_empty(), "{table}.{column} {us}: {defects:?}");
+    }
 }
 
 fn laws(defects: &[Defect]) -> Vec<&str> {

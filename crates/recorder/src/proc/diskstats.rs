@@ -64,7 +64,10 @@ pub fn parse(text: &[u8], path: impl Display) -> Result<Vec<Disk>, ParseError> {
             write_sectors,
             write_ms,
             // Kernels that miscounted print it with a sign; a count below zero means no request.
-            in_progress: u64::try_from(fields.need_signed("in progress")?).unwrap_or(0),
+            in_progress: u64::try_from(fields.need_signed("in progress")?)
+                .ok()
+                .filter(|in_progress| *in_progress <= i32::MAX as u64)
+                .unwrap_or(0),
             busy_ms: fields.need("ms busy")?,
             queue_ms: fields.need("ms weighted")?,
         });
