@@ -118,13 +118,12 @@ impl FirstFit {
         FirstFit { size, free, held: BTreeMap::new(), level: Level::default() }
     }
 
-    /// Takes `length`, which is not zero; returns its start, or nothing where no piece is large enough.
-    ///
-    /// # Panics
-    /// In debug builds, when `length` is zero.
+    /// Takes `length`; returns its start, or nothing where no piece is large enough, or `length` is zero.
     pub fn take(&mut self, now: Time, length: u64) -> Option<u64> {
-        // Two pieces would begin at one place, and the second would replace the first in `held`.
-        debug_assert!(length > 0, "nothing cannot be held");
+        if length == 0 {
+            // Two pieces would begin at one place, and the second would replace the first in `held`.
+            return None;
+        }
         // Linear, from the lowest: that is the discipline. The pieces are few, since neighbours are joined.
         let (start, piece) = self.free.iter().find(|(_, piece)| **piece >= length).map(|(s, p)| (*s, *p))?;
         self.free.remove(&start);
@@ -235,10 +234,10 @@ impl Admission {
     }
 
     /// Puts `customer`, who requests `length`, into the queue; [`Admission::admit`] returns it when it has its storage.
-    /// False where it is more than all the memory.
+    /// False where it is nothing, or more than all the memory.
     pub fn ask(&mut self, now: Time, customer: u32, length: u64) -> bool {
         // It would stand at the head of the queue for ever, and everybody behind it.
-        if length > self.memory.size() {
+        if length == 0 || length > self.memory.size() {
             return false;
         }
         self.balance.enter(now);
@@ -343,6 +342,18 @@ mod tests {
     }
 
     #[test]
+    fn nothing_cannot_be_held() {
+        let mut memory = FirstFit::new(10);
+        assert_eq!(memory.take(Time(0), 0), None);
+        assert_eq!(memory.take(Time(1), 4), Some(0));
+        assert_eq!((memory.take(Time(2), 0), memory.release(Time(2), 4)), (None, None));
+        assert_eq!((memory.free(), memory.largest_free()), (6, 6));
+        memory.check("memory", &mut Laws::default()).unwrap();
+        assert_eq!(memory.release(Time(3), 0), Some(4));
+        memory.check("memory", &mut Laws::default()).unwrap();
+    }
+
+    #[test]
     fn regions_are_held_by_one_each() {
         let mut regions = Regions::new(2);
         assert!(regions.take(Time(0), 7) && regions.take(Time(5), 8));
@@ -374,7 +385,7 @@ mod tests {
     #[test]
     fn the_first_in_the_queue_keeps_its_place() {
         let mut admission = Admission::new(FirstFit::new(10));
-        assert!(!admission.ask(Time(0), 0, 11));
+        assert!(!admission.ask(Time(0), 0, 11) && !admission.ask(Time(0), 0, 0));
         for (customer, length) in [(1, 6), (2, 5), (3, 1)] {
             assert!(admission.ask(Time(0), customer, length));
         }

@@ -39,8 +39,19 @@ pub struct ByPopulation {
     pub queues: Vec<f64>,
 }
 
-/// The network of these demands and think time at one population. Demands and think time are in one unit.
+/// The network of these demands and think time at one population. Demands and think time are in one unit. With nobody in
+/// it nothing happens, and the times at the stations are those of a customer who would come: the demands.
 pub fn at_population(demands: &[f64], think: f64, population: u32) -> Solution {
+    if population == 0 {
+        // Also where demands and think time are all zero, which the recursion would divide by.
+        let nothing = || vec![0.0; demands.len()];
+        return Solution {
+            throughput: 0.0,
+            residence: demands.to_vec(),
+            queues: nothing(),
+            utilisation: nothing(),
+        };
+    }
     let mut residence = vec![0.0; demands.len()];
     let throughput = recursion(demands, think, population, &mut |_| {}, &mut residence);
     let queues = residence.iter().map(|time| throughput * time).collect();
@@ -48,8 +59,11 @@ pub fn at_population(demands: &[f64], think: f64, population: u32) -> Solution {
     Solution { throughput, residence, queues, utilisation }
 }
 
-/// The network at every population from 1 to `population`.
+/// The network at every population from 1 to `population`: at none where that is 0.
 pub fn all_populations(demands: &[f64], think: f64, population: u32) -> ByPopulation {
+    if population == 0 {
+        return ByPopulation { throughput: Vec::new(), queues: Vec::new() };
+    }
     let mut throughput = Vec::with_capacity(population as usize);
     recursion(demands, think, population, &mut |x| throughput.push(x), &mut vec![0.0; demands.len()]);
     // In a second pass: storing the numbers in the recursion would take its state out of the registers.
@@ -221,5 +235,23 @@ mod tests {
         assert_eq!(all_populations(&[2.0, 1.0], 5.0, 1).queues, one.queues);
         let none = at_population(&[2.0, 1.0], 5.0, 0);
         assert_eq!((none.throughput, &none.queues[..]), (0.0, &[0.0, 0.0][..]));
+        assert_eq!((&none.residence[..], &none.utilisation[..]), (&[2.0, 1.0][..], &[0.0, 0.0][..]));
+    }
+
+    #[test]
+    fn without_customers_there_is_no_population_and_no_figure_that_is_not_a_number() {
+        // Widths in registers, and in memory; demands and think time that a cycle time of 0 would divide by.
+        for stations in [0, 1, 2, 8, 9, 20] {
+            for (demand, think) in [(1.0, 5.0), (1.0, 0.0), (0.0, 5.0), (0.0, 0.0)] {
+                let demands = vec![demand; stations];
+                let solution = at_population(&demands, think, 0);
+                assert_eq!(solution.throughput, 0.0);
+                assert_eq!((&solution.queues, &solution.residence), (&vec![0.0; stations], &demands));
+                assert_eq!(
+                    all_populations(&demands, think, 0),
+                    ByPopulation { throughput: vec![], queues: vec![] }
+                );
+            }
+        }
     }
 }

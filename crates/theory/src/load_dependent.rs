@@ -203,6 +203,18 @@ mod tests {
     }
 
     #[test]
+    fn without_customers_there_is_no_population() {
+        let station = Station { demand: 0.2, rates: vec![1.0] };
+        for fixed in [vec![], vec![0.4, 0.3]] {
+            for think in [0.0, 5.0] {
+                let solved = all_populations(&fixed, think, std::slice::from_ref(&station), 0);
+                assert_eq!((solved.throughput, solved.fixed_queues), (vec![], vec![]));
+                assert_eq!(solved.queues, [vec![]]);
+            }
+        }
+    }
+
+    #[test]
     fn one_server_is_a_fixed_rate() {
         let one = |demand| Station { demand, rates: vec![1.0] };
         let plain = fixed_rate::all_populations(&[0.4, 0.3, 0.1], 5.0, 200);
