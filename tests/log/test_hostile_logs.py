@@ -282,6 +282,18 @@ def swapping(tmp_path_factory):
     return path
 
 
+def change_sessions(log, change):
+    """Apply `change` to every session of a log, as a writer would have written it."""
+    manifest = read_manifest(log)
+    ended = [json.loads(line) for line in (log / "sessions-000001.jsonl").read_text().splitlines()]
+    for session in ended + manifest["sessions"]:
+        change(session)
+    text = "".join(json.dumps(session) + "\n" for session in ended).encode()
+    (log / "sessions-000001.jsonl").write_bytes(text)
+    manifest["ended_sessions"] |= {"bytes": len(text), "crc32": f"{zlib.crc32(text):08x}"}
+    write_manifest(log, manifest)
+
+
 def predicted(log, capsys):
     """Exit status, answer and messages of a prediction from a log."""
     status = run(["predict", "disk-bound", "--from", str(log), "--memory-b", "1600"])
@@ -318,13 +330,14 @@ def test_a_prediction_from_a_log_that_was_changed_says_so(tmp_path, swapping, ca
 def test_a_prediction_names_the_parameter_of_a_log_that_it_cannot_use(tmp_path, swapping, capsys, key, value):
     log = tmp_path / "log"
     shutil.copytree(swapping, log)
-    manifest = read_manifest(log)
-    for session in manifest["sessions"]:
+
+    def change(session):
         session["machine"]["parameters"][key] = value
-    write_manifest(log, manifest)
+
+    change_sessions(log, change)
     status, _, said = predicted(log, capsys)
     assert status == 2
-    assert re.search(rf"manifest.json: session 1: machine.parameters.{key}\S* is", said), said
+    assert re.search(rf"sessions-000001.jsonl: session 1: machine.parameters.{key}\S* is", said), said
 
 
 def test_a_prediction_from_a_part_that_cannot_be_read_names_it(tmp_path, swapping, capsys):

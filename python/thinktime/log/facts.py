@@ -194,15 +194,22 @@ class Session:
 
 def sessions(log: Log) -> tuple[Session, ...]:
     """Sessions of the log in the order of the manifest."""
-    file = str(log.path / "manifest.json")
+    entries = log.manifest["sessions"]
+    # The manifest itself holds the last session; the others stand in a file of their own.
+    ended = log.manifest.get("ended_sessions")
+    before = log.path / (f"sessions-{ended['number']:06}.jsonl" if ended else "manifest.json")
     return tuple(
         Session(
             source=entry["source"],
             start_us=entry["start_us"],
             end_us=entry.get("end_us"),
-            facts=Facts(file=file, place=f"session {number}", values=entry),
+            facts=Facts(
+                file=str(before if number < len(entries) else log.path / "manifest.json"),
+                place=f"session {number}",
+                values=entry,
+            ),
         )
-        for number, entry in enumerate(log.manifest["sessions"], start=1)
+        for number, entry in enumerate(entries, start=1)
     )
 
 
