@@ -6,7 +6,9 @@
 0.5
 
 - `queueing`: operational laws and bounds (`operational_laws`), exact solutions of one station with Poisson
-  arrivals (`open_stations`), a station for a number of users, and closed networks (`networks`);
+  arrivals (`open_stations`), closed networks (`networks`), open and mixed ones (`mixed_networks`),
+  approximations of both (`approximations`), quantiles of response times (`response_times`) and visits by
+  routes (`routing`);
 - `swapping`: two systems that swap whole processes, compared (`disk_bound`, `swap_overhead`), and one,
   predicted (`response_time`);
 - `paging`: throughput of a system with demand paging (`throughput`) and the number of processes that
@@ -42,7 +44,11 @@ CONTENTS: dict[str, tuple[str, ...]] = {
         "mmck",
     ),
     "queueing.networks": ("Station", "machine_repairman", "mva", "mva_classes"),
-    "queueing.approximations": ("linearizer", "schweitzer"),
+    "queueing.customers": ("Customers",),
+    "queueing.mixed_networks": ("mixed",),
+    "queueing.approximations": ("approximate", "linearizer", "schweitzer"),
+    "queueing.response_times": ("response_quantiles",),
+    "queueing.routing": ("visits",),
     "swapping.swap_disk": ("Configuration", "Drive", "loaded_processes"),
     "swapping.swap_overhead": ("one_loaded", "several_loaded"),
     "swapping.response_time": ("Swapping", "number_that_fit"),

@@ -40,10 +40,13 @@ class Quantity:
     low: float | None = None
     high: float | None = None
     """Ends of its interval where inputs have intervals; the error of the model is not included."""
+    ends: NDArray[np.float64] | None = None
+    """Of an array whose inputs have intervals, the low ends and the high ends: an array of shape (2, ...)."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.value, np.ndarray):
-            self.value.setflags(write=False)
+        for array in (self.value, self.ends):
+            if isinstance(array, np.ndarray):
+                array.setflags(write=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
-from typing import Annotated
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import Annotated, Any, ParamSpec
+
+import numpy as np
 
 from thinktime.errors import InputError
-from thinktime.models.prediction import Quantity
+from thinktime.models.prediction import Prediction, Quantity
 from thinktime.stats import arguments
 from thinktime.stats.estimate import Estimate
 
@@ -17,6 +20,8 @@ Known = float | Estimate
 
 Share = Annotated[Known, "share"]
 """A fraction of a whole, 0 to 1."""
+
+P = ParamSpec("P")
 
 Choice = Mapping[Estimate, float]
 """Value to use for an estimate; its own where it is not named."""
@@ -86,6 +91,18 @@ def propagated(
     InputError
         The intervals have different levels of confidence.
     """
+    uncertain = _with_both_ends(inputs)
+    central = evaluate({})
+    moved = [[evaluate({item: item.low or 0.0}), evaluate({item: item.high or 0.0})] for item in uncertain]
+    quantities = []
+    for name, (value, unit) in central.items():
+        low, high = _reach(value, [[end[name][0] for end in pair] for pair in moved])
+        quantities.append(Quantity(name, value, unit, low=low, high=high))
+    return tuple(quantities)
+
+
+def _with_both_ends(inputs: Iterable[object]) -> list[Estimate]:
+    """Estimates among the inputs that have an interval, each once; all of one level."""
     uncertain = [
         item
         for item in dict.fromkeys(item for item in inputs if isinstance(item, Estimate))
@@ -96,13 +113,85 @@ def propagated(
         raise InputError(
             f"the inputs have intervals at levels {' and '.join(map(str, levels))}; give all at one level"
         )
-    central = evaluate({})
-    moved = [[evaluate({item: item.low or 0.0}), evaluate({item: item.high or 0.0})] for item in uncertain]
-    quantities = []
-    for name, (value, unit) in central.items():
-        low, high = _reach(value, [[end[name][0] for end in pair] for pair in moved])
-        quantities.append(Quantity(name, value, unit, low=low, high=high))
-    return tuple(quantities)
+    return uncertain
+
+
+def with_intervals(model: Callable[P, Prediction]) -> Callable[P, Prediction]:
+    """Model whose arguments may hold estimates: their intervals are propagated as `propagated` does.
+
+    Estimates are looked for in lists, mappings and records among the arguments; `model` is called with their
+    values, and for each estimate with either end of its interval.
+    """
+
+    @functools.wraps(model)
+    def estimated(*args: P.args, **kwargs: P.kwargs) -> Prediction:
+        given = (args, kwargs)
+        uncertain = _with_both_ends(_estimates(given))
+        central = _called(model, given, {})
+        if not uncertain:
+            return central
+        moved = [
+            _called(model, given, {item: end or 0.0}) for item in uncertain for end in (item.low, item.high)
+        ]
+        return replace(central, quantities=tuple(_between(one, moved) for one in central.quantities))
+
+    return estimated
+
+
+def _called(model: Callable[..., Prediction], given: tuple[Any, Any], choice: Choice) -> Prediction:
+    args, kwargs = _chosen(given, choice)
+    try:
+        return model(*args, **kwargs)
+    except InputError as error:
+        if not choice:
+            raise
+        ((item, end),) = choice.items()
+        raise InputError(f"at {end:g}, an end of the interval of {item!r}: {error}") from None
+
+
+def _estimates(given: object) -> Iterator[Estimate]:
+    """All estimates in lists, mappings and records."""
+    if isinstance(given, Estimate):
+        yield given
+    elif isinstance(given, Mapping):
+        for inner in given.values():
+            yield from _estimates(inner)
+    elif isinstance(given, (list, tuple)):
+        for inner in given:
+            yield from _estimates(inner)
+    elif is_dataclass(given) and not isinstance(given, type):
+        for field in fields(given):
+            yield from _estimates(getattr(given, field.name))
+
+
+def _chosen(given: Any, choice: Choice) -> Any:
+    """`given` with a number in place of each estimate."""
+    if not any(True for _ in _estimates(given)):
+        return given
+    if isinstance(given, Estimate):
+        return point(given, choice)
+    if isinstance(given, Mapping):
+        return {name: _chosen(inner, choice) for name, inner in given.items()}
+    if isinstance(given, (list, tuple)):
+        return type(given)(_chosen(inner, choice) for inner in given)
+    held = {field.name: _chosen(getattr(given, field.name), choice) for field in fields(given) if field.init}
+    return replace(given, **held)
+
+
+def _between(quantity: Quantity, moved: Sequence[Prediction]) -> Quantity:
+    """Quantity with the interval that the moved inputs give it; each pair of predictions is one input."""
+    central = np.asarray(quantity.value)
+    changes = np.array([np.asarray(one[quantity.name]) for one in moved]) - central
+    pairs = changes.reshape(-1, 2, *central.shape)
+    with np.errstate(invalid="ignore"):
+        down = np.sqrt((np.minimum(pairs.min(axis=1), 0.0) ** 2).sum(axis=0))
+        up = np.sqrt((np.maximum(pairs.max(axis=1), 0.0) ** 2).sum(axis=0))
+    if not np.isfinite(down + up).all() or not (down + up).any():
+        return quantity
+    low, high = central - down, central + up
+    if not central.ndim:
+        return replace(quantity, low=float(low), high=float(high))
+    return replace(quantity, ends=np.stack([low, high]))
 
 
 def _reach(value: float, moved: list[list[float]]) -> tuple[float | None, float | None]:

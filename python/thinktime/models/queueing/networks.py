@@ -12,11 +12,15 @@ from numpy.typing import NDArray
 from thinktime import _native
 from thinktime.errors import InputError
 from thinktime.models.prediction import Assumption, Prediction, Quantity, at_least_zero, count, positive
+from thinktime.models.uncertain import Known, point, with_intervals
 from thinktime.stats import arguments
+from thinktime.stats.estimate import Estimate
 
 Array = NDArray[np.float64]
 
-DISCIPLINES = ("fcfs", "ps")
+DISCIPLINES = ("fcfs", "ps", "dps", "priority", "preemptive_priority")
+PRODUCT_FORM = ("fcfs", "ps")
+"""Disciplines that exact models of networks take."""
 SOURCE = "Reiser and Lavenberg, Journal of the ACM 27 (1980)"
 SOURCE_RATES = "Chandy, Herzog and Woo, IBM Journal of Research and Development 19 (1975)"
 NUMBERS_MAX = 25_000_000
@@ -29,7 +33,7 @@ PLAIN = (ROUTING, Assumption("stations share their server, or serve in order of 
 
 @dataclass(frozen=True, slots=True)
 class Station:
-    """Station of a closed network.
+    """Station of a network.
 
     Raises
     ------
@@ -41,7 +45,7 @@ class Station:
 
     name: str
     """Name, for messages."""
-    demand_s: float | tuple[float, ...]
+    demand_s: Known | tuple[Known, ...]
     """Service time of an interaction at the station, over all its visits [s]; with several classes, one
     value per class."""
     _: KW_ONLY
@@ -51,9 +55,13 @@ class Station:
     """Instead of `servers`: seconds of work done per second with 1, 2, ... interactions at the station; the
     last value holds for more."""
     discipline: str = "ps"
-    """``"ps"`` or ``"fcfs"``."""
+    """``"ps"``, ``"fcfs"``, or for `approximate`: ``"dps"`` (shared by the classes' weights), ``"priority"``
+    (the most urgent class next), ``"preemptive_priority"`` (the most urgent class at once)."""
     variation: float | None = None
-    """Coefficient of variation of the service times, if known."""
+    """Coefficient of variation of the service times of a visit, if known."""
+    visits: float | tuple[float, ...] = 1.0
+    """Visits of an interaction to the station, of all classes or of each; of influence where one class is
+    served longer than another in order of arrival, and on the distribution of response times."""
 
     def __post_init__(self) -> None:
         """Check every field; lists of demands and rates become tuples."""
@@ -66,8 +74,9 @@ class Station:
             demands = arguments.sequence(self.demand_s, f"{place} demand_s", "a time, or one per class")
             if not demands:
                 raise InputError(f"{place} demand_s is empty; give one time per class")
-            checked = tuple(at_least_zero(f"{place} demand_s", demand) for demand in demands)
-            object.__setattr__(self, "demand_s", checked)
+            for demand in demands:
+                at_least_zero(f"{place} demand_s", demand)
+            object.__setattr__(self, "demand_s", tuple(map(_plain, demands)))
         else:
             at_least_zero(f"{place} demand_s", self.demand_s)
         if self.servers != math.inf:
@@ -82,11 +91,26 @@ class Station:
             raise InputError(f"{place} discipline is {self.discipline!r}; give one of {names}")
         if self.variation is not None:
             at_least_zero(f"{place} variation", self.variation)
+        if isinstance(self.visits, Iterable):
+            visits = arguments.sequence(self.visits, f"{place} visits", "a number, or one per class")
+            object.__setattr__(self, "visits", tuple(positive(f"{place} visits", one) for one in visits))
+        else:
+            positive(f"{place} visits", self.visits)
 
     @property
     def demands(self) -> tuple[float, ...]:
         """Demand of each class [s]."""
-        return self.demand_s if isinstance(self.demand_s, tuple) else (self.demand_s,)
+        given = self.demand_s if isinstance(self.demand_s, tuple) else (self.demand_s,)
+        return tuple(point(demand) for demand in given)
+
+    def visits_of(self, classes: int) -> tuple[float, ...]:
+        """Visits of an interaction of each class."""
+        visits = self.visits if isinstance(self.visits, tuple) else (self.visits,) * classes
+        if len(visits) != classes:
+            raise InputError(
+                f"station {self.name}: visits has {len(visits)} values; give {classes}, one per class"
+            )
+        return visits
 
     @property
     def delay(self) -> bool:
@@ -105,6 +129,12 @@ class Station:
         return self.servers if self.rates is None else max(self.rates)
 
 
+def _plain(known: Known) -> Known:
+    """The estimate, or the number as Python's float."""
+    return known if isinstance(known, Estimate) else float(known)
+
+
+@with_intervals
 def mva(
     stations: Sequence[float | Station], users: int, think_s: float = 0.0, *, course: bool = False
 ) -> Prediction:
@@ -234,6 +264,10 @@ def _named(stations: Sequence[float | Station]) -> list[Station]:
 
 def _exponential_if_fcfs(discipline: str, variation: float | None, where: str = "") -> Assumption:
     """Condition of product form on a station whose service times have this coefficient of variation."""
+    if discipline not in PRODUCT_FORM:
+        return Assumption(
+            f"the station{where} treats all classes alike: it has no priorities or weights", False
+        )
     if discipline == "ps":
         return Assumption(f"the station{where} is shared; its service times may have any distribution", True)
     met = None if variation is None else variation == 1.0
@@ -251,6 +285,7 @@ def _assumptions(stations: Sequence[Station]) -> tuple[Assumption, ...]:
     )
 
 
+@with_intervals
 def machine_repairman(
     users: int,
     think_s: float,
@@ -287,8 +322,8 @@ def machine_repairman(
     TypeError
         An argument is of the wrong kind.
     """
-    if not isinstance(discipline, str) or discipline not in DISCIPLINES:
-        raise InputError(f"discipline is {discipline!r}; give one of {', '.join(DISCIPLINES)}")
+    if not isinstance(discipline, str) or discipline not in PRODUCT_FORM:
+        raise InputError(f"discipline is {discipline!r}; give one of {', '.join(PRODUCT_FORM)}")
     think, service = at_least_zero("think_s", think_s), positive("service_s", service_s)
     rates = [float(busy) for busy in range(1, min(count("servers", servers), count("users", users)) + 1)]
     if variation is not None:
@@ -314,6 +349,7 @@ def machine_repairman(
     )
 
 
+@with_intervals
 def mva_classes(stations: Sequence[Station], users: Sequence[int], think_s: Sequence[float]) -> Prediction:
     r"""Exact prediction for a closed network with several classes of users.
 
