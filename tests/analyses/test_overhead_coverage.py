@@ -87,20 +87,20 @@ def design(seen, pieces=1):
 @functools.cache
 def hits():
     """How often each interval of each cost holds it."""
-    found = {name: np.zeros(len(COSTS)) for name in ("newey_west", "bootstrap", "textbook")}
+    found = {name: np.zeros(len(COSTS)) for name in ("long_run", "bootstrap", "textbook")}
     outliers = 0
     for seed in range(RUNS):
         made = fit(design(period(seed)), FitOptions(), select=False)
         off = np.abs(made.coefficients - COSTS)
         low, high = made.bootstrap
-        found["newey_west"] += off <= made.robust_reach()
+        found["long_run"] += off <= made.robust_reach()
         found["bootstrap"] += (low <= COSTS) & (high >= COSTS)
         found["textbook"] += off <= made.textbook_reach()
         outliers += made.trimmed.outliers
     return found, outliers / (RUNS * ROWS)
 
 
-@pytest.mark.parametrize("method", ["newey_west", "bootstrap"])
+@pytest.mark.parametrize("method", ["long_run", "bootstrap"])
 def test_costs_of_requests_are_covered_at_the_stated_rate(method):
     """H0: each of the five costs is covered with probability 0.95; false alarm of all together 1e-4.
 
@@ -164,7 +164,15 @@ def test_a_regression_does_not_depend_on_the_pieces_that_it_is_read_in():
     seen = period(7)
     whole, pieces = (fit(design(seen, count), FitOptions(), select=True) for count in (1, 17))
     assert pieces.keep == whole.keep
-    for name in ("coefficients", "covariance", "bootstrap", "concentration", "correlations", "huber"):
+    for name in (
+        "coefficients",
+        "covariance",
+        "degrees",
+        "bootstrap",
+        "concentration",
+        "correlations",
+        "huber",
+    ):
         np.testing.assert_allclose(getattr(pieces, name), getattr(whole, name), rtol=1e-9, err_msg=name)
     assert _same_points(pieces.points, whole.points)
     assert [one.low for one in pieces.means] == pytest.approx([one.low for one in whole.means])
@@ -215,16 +223,16 @@ def test_true_costs_of_a_simulated_cp67_are_covered(simulated):
     The canary: errors in the textbook's standard errors are no sample from a normal distribution of
     variance one, whose squares would add up to chi-square with 40 degrees of freedom.
     """
-    found, textbook = dict.fromkeys(("newey_west", "bootstrap"), 0), 0.0
+    found, textbook = dict.fromkeys(("long_run", "bootstrap"), 0), 0.0
     for made, truth in simulated:
         off = np.abs(made.coefficients[1:] - truth)
         low, high = (end[1:] for end in made.bootstrap)
-        found["newey_west"] += int((off <= made.robust_reach()[1:]).sum())
+        found["long_run"] += int((off <= made.robust_reach()[1:]).sum())
         found["bootstrap"] += int(((low <= truth) & (high >= truth)).sum())
         errors = np.sqrt(np.diagonal(made.trimmed.fit.covariance()))[1:]
         textbook += float(((off / errors) ** 2).sum())
     every = 5 * len(simulated)
     least = stats.binom.ppf(FALSE_ALARM, every, 0.95)
-    assert found["newey_west"] >= least, found
+    assert found["long_run"] >= least, found
     assert found["bootstrap"] >= least, found
     assert textbook > stats.chi2.ppf(1 - FALSE_ALARM, every)

@@ -4,8 +4,8 @@
 >>> stats.quantile([0.2, 0.3, 0.3, 0.5, 0.9, 1.1, 1.4, 2.0], 0.5)
 Estimate(0.7, 95 % interval 0.3 to 1.4, n=8, method='order statistics')
 
-Imports NumPy and SciPy alone. Accumulators (`LeastSquares`, `NeweyWest`, `ParetoSet`) take rows in chunks and
-merge; everything random takes a seed. `CONTENTS` lists the public names, which are imported on first use.
+Imports NumPy and SciPy alone. Accumulators (`LeastSquares`, `LongRunErrors`, `ParetoSet`) take rows in
+chunks; everything random takes a seed. `CONTENTS` lists the public names, which are imported on first use.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ CONTENTS: dict[str, tuple[str, ...]] = {
     "regression.covariance": ("LongRunCovariance", "NeweyWest"),
     "regression.equality": ("same_coefficient", "same_coefficients", "same_mean"),
     "regression.least_squares": ("LeastSquares",),
+    "regression.long_run": ("LongRunErrors",),
     "regression.robust": ("drop_outliers", "huber", "non_negative"),
     "regression.selection": ("forward", "stepwise"),
     "designs.anova": ("anova", "one_way", "relative_efficiency"),

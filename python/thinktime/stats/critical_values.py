@@ -45,18 +45,9 @@ def fixed_b(level: float, fraction: float, degrees: float) -> float:
     degrees : float
         Degrees of freedom of the residuals: a bound on those of the variance estimate.
     """
-    equivalent, factor = long_run(fraction, degrees)
-    return student_t(level, equivalent) * math.sqrt(factor)
-
-
-def long_run(fraction: float, degrees: float) -> tuple[float, float]:
-    r"""Equivalent degrees of freedom of a Newey-West variance, and the factor that removes its bias.
-
-    :math:`\nu = 3 / (2b)`, at most `degrees`, and :math:`1 / (1 - b + b^2/3)`: the two parts of `fixed_b`.
-    """
     if fraction <= 0.0:
-        return degrees, 1.0
-    return min(1.5 / fraction, degrees), 1.0 / (1.0 - fraction + fraction**2 / 3.0)
+        return student_t(level, degrees)
+    return student_t(level, min(1.5 / fraction, degrees)) / math.sqrt(1.0 - fraction + fraction**2 / 3.0)
 
 
 def root(function: Callable[[float], float], low: float, high: float) -> float:

@@ -279,7 +279,7 @@ def _regressed(design: Design, level: float) -> dict[str, Estimate] | NotApplica
             value=value,
             unit=_unit(quantity),
             n=regression.trimmed.fit.n,
-            method=f"least squares, Newey-West with {regression.lags} lags, leverage, fixed-b",
+            method=f"least squares, long-run variance by {regression.cosines} cosines, calibrated",
             low=value - half,
             high=value + half,
             level=level,

@@ -26,7 +26,6 @@ from thinktime.errors import InputError
 from thinktime.log import facts, observations
 from thinktime.log.observations import Quantity, role_columns
 from thinktime.questions.results import check_level, check_log
-from thinktime.stats import critical_values
 from thinktime.stats.critical_values import student_t
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.hypothesis import adjusted
@@ -91,8 +90,7 @@ def analyse(
     \bar x_i / \bar\tau` (Table 8).
 
     Bard gives no intervals since errors are neither independent nor of one size. The interval to rely on is
-    Newey and West's, prewhitened, with residuals scaled by leverage and fixed-b critical values
-    (`stats.regression.covariance`, `stats.critical_values`); the textbook interval and that of the
+    the one by long-run variances (`stats.regression.long_run`); the textbook interval and that of the
     moving-block bootstrap are given for comparison. No interval allows for activities that were not
     measured: those that accompany a request are charged to it.
 
@@ -179,7 +177,6 @@ def _target(
 def _result(log: Log, design: Design, regression: Regression, options: FitOptions) -> Overhead:
     trimmed, target = regression.trimmed, design.target
     mean = regression.means[-1].with_unit(f"{target.unit}/s")
-    degrees, factor = critical_values.long_run(regression.lags / trimmed.fit.n, trimmed.fit.degrees)
     diagnosis = regression.diagnosis()
     whole = target.columns == role_columns(log, "system_time") and not target.subtract
     busy = [*target.columns, *role_columns(log, "user_time")]
@@ -199,10 +196,11 @@ def _result(log: Log, design: Design, regression: Regression, options: FitOption
         outliers_above=trimmed.positive,
         f_to_enter=options.f_to_enter,
         correlations=tuple(regression.correlations[~np.isnan(regression.correlations)].tolist()),
-        lags=regression.lags,
+        cosines=regression.cosines,
+        error_correlation=regression.error_correlation,
         block=regression.block,
-        covariance=tuple(tuple(row) for row in (regression.covariance * factor).tolist()),
-        degrees=degrees,
+        covariance=tuple(tuple(row) for row in regression.covariance.tolist()),
+        degrees=tuple(regression.degrees.tolist()),
         robust_n=regression.huber_rows,
         condition_number=diagnosis.condition_number,
         dependencies=diagnosis.dependencies,
@@ -236,7 +234,7 @@ def _costs(
         )
         seconds = dataclasses.replace(
             _with_reach(plain, float(robust[index])),
-            method=f"least squares, Newey-West with {regression.lags} lags, prewhitened, leverage, fixed-b",
+            method=f"least squares, long-run variance by {regression.cosines} cosines, calibrated",
         )
         rate = regression.means[index]
         costs.append(
@@ -355,7 +353,7 @@ def stability(regression: Regression, costs: Sequence[Cost]) -> Stability | None
         same_mean(
             [subset.fit.coefficients[[index]] for subset in subsets],
             [subset.covariance[index : index + 1, index : index + 1] for subset in subsets],
-            [subset.degrees for subset in subsets],
+            [float(subset.degrees[index]) for subset in subsets],
             f"the cost of {cost.label} is the same in all subsets",
         )
         for index, cost in enumerate(costs)
@@ -391,7 +389,7 @@ def stability(regression: Regression, costs: Sequence[Cost]) -> Stability | None
         robust=same_mean(
             [subset.fit.coefficients for subset in subsets],
             [subset.covariance for subset in subsets],
-            [subset.degrees for subset in subsets],
+            [float(subset.degrees.min()) for subset in subsets],
             every,
         ),
     )
@@ -403,10 +401,10 @@ def _subset_cost(subset: SubsetFit, index: int, cost: Cost, level: float) -> Est
         value=float(subset.fit.coefficients[index]),
         unit=cost.seconds.unit,
         n=subset.fit.n,
-        method=f"least squares, Newey-West with {subset.lags} lags, prewhitened, leverage, fixed-b",
+        method=f"least squares, long-run variance by {subset.cosines} cosines, calibrated",
         level=level,
     )
-    return _with_reach(estimate, student_t(level, subset.degrees) * math.sqrt(variance))
+    return _with_reach(estimate, student_t(level, float(subset.degrees[index])) * math.sqrt(variance))
 
 
 def _tick_check(design: Design, columns: Sequence[str], level: float) -> TickCheck | None:

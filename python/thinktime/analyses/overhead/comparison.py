@@ -33,7 +33,7 @@ class ComparedCost:
     request: str
     label: str
     seconds: tuple[Estimate, ...]
-    """In the order of the logs, with Newey and West's intervals."""
+    """In the order of the logs, with intervals that hold for correlated errors."""
     differences: tuple[Estimate, ...]
     """Cost of each log but the first less that of the first; each interval by itself at its level."""
     test: SignificanceTest
@@ -73,7 +73,7 @@ def compare(
 ) -> OverheadComparison | NotApplicable:
     """Costs of several logs by the same regression, with tests of their equality.
 
-    Each cost is tested by itself and all are tested together, with the covariances of Newey and West and
+    Each cost is tested by itself and all are tested together, with long-run covariances and
     their equivalent degrees of freedom (`stats.regression.equality.same_mean`). Logs are taken as
     independent of each other.
 
@@ -168,11 +168,15 @@ def _covariance(result: Overhead, names: Sequence[str]) -> NDArray[np.float64]:
     return selected
 
 
+def _degrees(result: Overhead, name: str) -> float:
+    return result.degrees[[cost.request for cost in result.costs].index(name)]
+
+
 def _same(results: Sequence[Overhead], names: Sequence[str], hypothesis: str) -> SignificanceTest:
     return same_mean(
         [np.array([_cost(result, name).seconds.value for name in names]) for result in results],
         [_covariance(result, names) for result in results],
-        [result.degrees for result in results],
+        [min(_degrees(result, name) for name in names) for result in results],
         f"{hypothesis} in all logs",
     )
 
@@ -191,15 +195,15 @@ def _difference(first: Overhead, other: Overhead, name: str, level: float) -> Es
     """Difference of two independent costs, with the degrees of freedom of Welch and Satterthwaite."""
     variances = [float(_covariance(result, [name])[0, 0]) for result in (first, other)]
     total = sum(variances)
-    spent = sum(v**2 / result.degrees for v, result in zip(variances, (first, other), strict=True))
-    degrees = total**2 / spent if spent > 0.0 else first.degrees + other.degrees
+    spent = sum(v**2 / _degrees(result, name) for v, result in zip(variances, (first, other), strict=True))
+    degrees = total**2 / spent if spent > 0.0 else _degrees(first, name) + _degrees(other, name)
     a, b = _cost(first, name).seconds, _cost(other, name).seconds
     value, reach = b.value - a.value, student_t(level, degrees) * math.sqrt(total)
     return Estimate(
         value=value,
         unit=a.unit,
         n=a.n + b.n,
-        method="difference of two regressions, Newey-West, Welch",
+        method="difference of two regressions, long-run variances, Welch",
         low=value - reach,
         high=value + reach,
         level=level,

@@ -49,7 +49,7 @@ def section(result: OverheadComparison | NotApplicable) -> Section:
         caveats=worded(result.caveats, WORDS),
         method=(
             f"The same regression of {result.results[0].target} on request rates for each log (Bard 1971, "
-            "equation 2), and Wald tests with the covariances of Newey and West, which allow for correlated "
+            "equation 2), and Wald tests with long-run covariances, which allow for correlated "
             "errors of unequal size, and their own degrees of freedom (Johansen 1980). Logs are assumed to "
             "be independent."
             f" {percent(ALPHA)} is the false-alarm rate."

@@ -20,7 +20,6 @@ from thinktime.log.observations import ROWS
 from thinktime.stats import critical_values
 from thinktime.stats.estimate import Estimate, NotApplicable
 from thinktime.stats.regression import collinearity, robust
-from thinktime.stats.regression.covariance import default_lags
 from thinktime.stats.regression.least_squares import LeastSquares
 from thinktime.stats.regression.robust import Trimmed, drop_outliers
 from thinktime.stats.regression.selection import Selection, Step, forward
@@ -60,10 +59,14 @@ class Regression:
     """F at which each entered."""
     selection: Selection
     trimmed: Trimmed
-    lags: int
-    """Bandwidth of the Newey-West interval [rows]."""
+    cosines: int
+    """Cosines of the long-run variance."""
     covariance: Array
-    """Of the coefficients, by Newey and West."""
+    """Of the coefficients, by `LongRunErrors`."""
+    degrees: Array
+    """Equivalent degrees of freedom of each variance of `covariance`."""
+    error_correlation: float | None
+    """Correlation of successive errors, by that of the residuals; None for logs too long to need it."""
     block: int
     """Rows in a block of the bootstrap."""
     bootstrap: tuple[Array, Array]
@@ -89,9 +92,9 @@ class Regression:
         return self.trimmed.fit.coefficients
 
     def robust_reach(self) -> Array:
-        """Half width of the Newey-West interval, with fixed-b critical value."""
-        fit = self.trimmed.fit
-        return _root(self.covariance) * critical_values.fixed_b(self.level, self.lags / fit.n, fit.degrees)
+        """Half width of the interval that holds for correlated errors of unequal size."""
+        critical = [critical_values.student_t(self.level, degrees) for degrees in self.degrees.tolist()]
+        return _root(self.covariance) * np.array(critical)
 
     def textbook_reach(self) -> Array:
         """Half width of the interval for independent errors of one variance."""
@@ -144,10 +147,10 @@ def fit(
             "without outliers, the costs of the requests cannot be separated",
             "record longer, under mixed load",
         )
-    lags = default_lags(trimmed.fit.n)
-    sums = ResidualPass(trimmed, lags, options.subsets)
+    sums = ResidualPass(trimmed, options.subsets)
     for rows in design.rows(keep):
         sums.absorb(rows)
+    covariance, degrees = sums.long_run.coefficients()
     enough = trimmed.fit.n >= options.subsets * ROWS_PER_COEFFICIENT * len(keep)
     sample_x, sample_y = sums.sample()
     return Regression(
@@ -155,8 +158,10 @@ def fit(
         entry_f=(None, *(step.f if select else None for step in selection.steps)),
         selection=selection,
         trimmed=trimmed,
-        lags=lags,
-        covariance=sums.newey_west.covariance(),
+        cosines=sums.long_run.cosines,
+        covariance=covariance,
+        degrees=degrees,
+        error_correlation=sums.long_run.correlation(),
         block=sums.bootstrap.block,
         bootstrap=sums.bootstrap.intervals(options.level, seed=options.seed),
         concentration=sums.concentration(),

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from thinktime.analyses.overhead.design import Design, Rows
 from thinktime.analyses.overhead.result import Point
 from thinktime.log.observations import thinned
-from thinktime.stats import critical_values
 from thinktime.stats.regression.bootstrap import BlockBootstrap
-from thinktime.stats.regression.covariance import NeweyWest, default_lags
 from thinktime.stats.regression.least_squares import Fit, LeastSquares
+from thinktime.stats.regression.long_run import LongRunErrors
 from thinktime.stats.regression.robust import Trimmed
 from thinktime.stats.series.batch_means import Autocorrelation, Batches
 
@@ -39,10 +38,10 @@ class SubsetFit:
     """Start of its last interval."""
     fit: Fit
     covariance: Array
-    """Of its coefficients, by Newey and West."""
-    degrees: float
-    """Equivalent degrees of freedom of `covariance`."""
-    lags: int
+    """Of its coefficients, by `LongRunErrors`."""
+    degrees: Array
+    """Equivalent degrees of freedom of each variance of `covariance`."""
+    cosines: int
 
 
 @dataclass(slots=True)
@@ -59,10 +58,10 @@ class _Stretch:
 class ResidualPass:
     """Sums of the pass over the residuals of the second fit."""
 
-    def __init__(self, trimmed: Trimmed, lags: int, subsets: int) -> None:
+    def __init__(self, trimmed: Trimmed, subsets: int) -> None:
         fit, columns = trimmed.fit, trimmed.rows.columns
         every = fit.n + trimmed.outliers
-        self.newey_west = NeweyWest(fit, lags, leverage=True, prewhitened=True)
+        self.long_run = LongRunErrors(fit, every)
         self.bootstrap = BlockBootstrap(fit, trimmed.rows.triangle()[0], rows=every)
         self.means = Batches(fit.n, columns + 1)
         self.stretches = [
@@ -91,7 +90,7 @@ class ResidualPass:
         self._seen += len(kept)
         fitted, errors = rows.x * kept[:, None], residuals * kept
         carried = self._trimmed.carried(rows.x, rows.y)
-        self.newey_west.absorb(fitted, errors, rows.segments, carried)
+        self.long_run.absorb(fitted, errors, carried)
         self.bootstrap.absorb(fitted, errors, carried)
         if not kept.all():
             rows = rows.where(kept)
@@ -159,28 +158,27 @@ def subset_fits(
     fits = [stretch.rows.solve() for stretch in stretches]
     if any(fit.aliased or fit.degrees < 1 for fit in fits):
         return ()
-    sums = [NeweyWest(fit, default_lags(fit.n), leverage=True, prewhitened=True) for fit in fits]
+    sums = [LongRunErrors(fit, fit.n) for fit in fits]
     used = 0
     for rows in design.rows(keep):
         kept = trimmed.kept(rows.x, rows.y)
-        x, y, segments = rows.x[kept], rows.y[kept], rows.segments[kept]
-        for stretch, fit, newey_west in zip(stretches, fits, sums, strict=True):
+        x, y = rows.x[kept], rows.y[kept]
+        for stretch, fit, long_run in zip(stretches, fits, sums, strict=True):
             inside = slice(max(stretch.first - used, 0), max(min(stretch.last - used, len(y)), 0))
-            newey_west.absorb(x[inside], y[inside] - x[inside] @ fit.coefficients, segments[inside])
+            long_run.absorb(x[inside], y[inside] - x[inside] @ fit.coefficients)
         used += len(y)
     return tuple(map(_subset_fit, stretches, fits, sums))
 
 
-def _subset_fit(stretch: _Stretch, fit: Fit, newey_west: NeweyWest) -> SubsetFit:
-    lags = default_lags(fit.n)
-    degrees, factor = critical_values.long_run(lags / fit.n, fit.degrees)
+def _subset_fit(stretch: _Stretch, fit: Fit, long_run: LongRunErrors) -> SubsetFit:
+    covariance, degrees = long_run.coefficients()
     return SubsetFit(
         start_us=stretch.start_us,
         end_us=stretch.end_us,
         fit=fit,
-        covariance=newey_west.covariance() * factor,
+        covariance=covariance,
         degrees=degrees,
-        lags=lags,
+        cosines=long_run.cosines,
     )
 
 

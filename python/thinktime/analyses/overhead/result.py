@@ -86,7 +86,7 @@ class CostSpread:
     request: str
     label: str
     seconds: tuple[Estimate, ...]
-    """Cost in each subset, with Newey and West's interval."""
+    """Cost in each subset, with the interval that holds for correlated errors."""
     deviation: float
     """Standard deviation of the cost between the subsets."""
     nominal: float
@@ -168,14 +168,17 @@ class Overhead(Result):
     """Least F at which a candidate was taken."""
     correlations: tuple[float, ...]
     """Correlation of a residual with the one 1, 2, ... intervals later; empty where it is not defined."""
-    lags: int
-    """Bandwidth of the interval that holds under autocorrelation [intervals]."""
+    cosines: int
+    """Cosines of the long-run variance, on which the interval to rely on is based."""
+    error_correlation: float | None
+    """Correlation of successive errors, freed from the bias of residuals; None for logs of more than 4096
+    intervals, whose intervals need no calibration by it."""
     block: int
     """Length of a block of the bootstrap [intervals]."""
     covariance: tuple[tuple[float, ...], ...]
-    """Of the costs, in their order, by Newey and West, freed from the bias of its bandwidth."""
-    degrees: float
-    """Equivalent degrees of freedom of `covariance`."""
+    """Of the costs, in their order, for correlated errors of unequal size (`LongRunErrors`)."""
+    degrees: tuple[float, ...]
+    """Equivalent degrees of freedom of each variance of `covariance`."""
     robust_n: int
     """Observations behind the robust costs: all, or as many as fit into memory."""
     condition_number: float

@@ -35,7 +35,7 @@ NAMED_MOST = 4
 REGRESSION = Key("by regression", colour="regression", shape="circle")
 DIRECT = Key("measured directly", colour="direct", shape="diamond")
 METHODS = (
-    Key("Newey-West", colour="regression", shape="circle"),
+    Key("long-run", colour="regression", shape="circle"),
     Key("block bootstrap", colour="disk", shape="circle"),
     Key("textbook", colour="other", shape="circle"),
     Key("robust", colour="direct", shape="diamond"),
@@ -205,9 +205,9 @@ def _method(result: Overhead) -> str:
     return (
         f"{capital(result.target)} per second is regressed on request rates: least squares with {how}, "
         f"one refit without residuals beyond {result.threshold:g} standard deviations (Bard 1971, equations "
-        f"2 and 6, Table 8). The intervals to rely on are Newey and West's (bandwidth {result.lags} "
-        "intervals), which allow for correlated errors of unequal size; blocks of the bootstrap are "
-        f"{result.block} intervals long."
+        f"2 and 6, Table 8). The intervals to rely on are by long-run variances ({result.cosines} cosines; "
+        "Lazarus et al. 2018), which allow for correlated errors of unequal size; blocks of the bootstrap "
+        f"are {result.block} intervals long."
     )
 
 
@@ -311,7 +311,7 @@ def _interval_table(result: Overhead) -> Table:
     return Table.of(
         result.costs,
         Col("request", name_of),
-        Col("Newey-West", lambda cost: bare(cost.seconds), unit=unit),
+        Col("long-run", lambda cost: bare(cost.seconds), unit=unit),
         Col("block bootstrap", lambda cost: cost.bootstrap and bare(cost.bootstrap), unit=unit),
         Col("textbook", lambda cost: bare(cost.textbook), unit=unit),
         Col("robust", lambda cost: cost.robust, unit=unit),
@@ -319,7 +319,7 @@ def _interval_table(result: Overhead) -> Table:
         name="overhead-intervals",
         caption="The same cost, estimated in five ways",
         notes=[
-            f"All intervals at {percent(result.costs[0].seconds.level)}. Newey-West, the one to rely on, and "
+            f"All intervals at {percent(result.costs[0].seconds.level)}. Long-run, the one to rely on, and "
             "the bootstrap allow for errors that are correlated and of unequal size; the textbook's holds "
             "for independent errors of equal size.",
             f"Robust: Huber's M-estimate on {shown.count(result.robust_n, 'observation')}, outliers "
@@ -472,7 +472,7 @@ def _interval_figure(result: Overhead) -> Figure | None:
         chart=relative_dots(series, "the cost by least squares"),
         data=series.table("overhead-intervals-data", "Costs by method", "request"),
         alt=(
-            f"Relative to the cost by least squares; {series.listed()} by Newey and West. A line is an "
+            f"Relative to the cost by least squares; {series.listed()} by long-run variances. A line is an "
             f"interval, cut off at three times the cost."
         ),
         keys=METHODS,

@@ -15,8 +15,6 @@ Matrix = NDArray[np.float64]
 
 LEFT_LEAST = 1e-6
 """A leverage within this distance of one is one but for rounding."""
-PAST_MOST = 0.97
-"""Largest coefficient a: nearer to one, S would consist of the error of a."""
 
 
 def default_lags(n: int) -> int:
@@ -101,23 +99,14 @@ class NeweyWest:
         it is the residual of the fit without that row (HC3 of MacKinnon and White 1985, Journal of
         Econometrics 29, 305). For a row that alone determines one there is no such fit; its error is taken
         to be the standard deviation of the residuals.
-    prewhitened : bool
-        Model each column of u as an autoregression, :math:`u_{t} = a u_{t-1} + v_t`, compute S from v, and
-        multiply it by 1 / (1 - a) from both sides (Andrews and Monahan 1992, Econometrica 60, 953; a at
-        most 0.97). Where errors are correlated over many rows the plain S is too small and this one is not;
-        where they are not correlated it is no worse. The first row after a gap is its own v.
     """
 
-    def __init__(self, fit: Fit, lags: int, *, leverage: bool = False, prewhitened: bool = False) -> None:
+    def __init__(self, fit: Fit, lags: int, *, leverage: bool = False) -> None:
         columns = len(arguments.record(fit, Fit, "fit").coefficients)
         self._fit = fit
         self._leverage = leverage
-        self._prewhitened = prewhitened
-        self._long_run = LongRunCovariance(2 * columns if prewhitened else columns, lags)
+        self._long_run = LongRunCovariance(columns, lags)
         self._segment: int | None = None
-        self._before: Matrix = np.zeros((0, columns))
-        self._squares = np.zeros(columns)
-        self._products = np.zeros(columns)
 
     def absorb(
         self,
@@ -149,40 +138,14 @@ class NeweyWest:
         for first, last in itertools.pairwise([0, *breaks, len(scores)]):
             if self._segment is not None and numbers[first] != self._segment:
                 self._long_run.gap()
-                self._before = self._before[:0]
-            stretch = scores[first:last]
-            self._long_run.absorb(self._paired(stretch) if self._prewhitened else stretch)
+            self._long_run.absorb(scores[first:last])
             self._segment = int(numbers[first])
-
-    def _paired(self, scores: Matrix) -> Matrix:
-        """Each row joined with the one before it; zeros where there is none."""
-        joined = np.vstack([self._before, scores])
-        follows, leads = joined[1:], joined[:-1]
-        self._squares += np.einsum("ij,ij->j", leads, leads)
-        self._products += np.einsum("ij,ij->j", follows, leads)
-        before = leads if len(self._before) else np.vstack([np.zeros((1, scores.shape[1])), leads])
-        self._before = scores[-1:]
-        paired: Matrix = np.column_stack([scores, before])
-        return paired
 
     def covariance(self) -> Matrix:
         """Covariance V of the coefficients from all rows so far."""
         bread = self._fit.unscaled_covariance
         factor = 1.0 if self._leverage else self._fit.n / self._fit.degrees
-        result: Matrix = bread @ self._meat() @ bread * factor
-        return result
-
-    def _meat(self) -> Matrix:
-        """Matrix S."""
-        total = self._long_run.value()
-        if not self._prewhitened:
-            return total
-        past = np.divide(
-            self._products, self._squares, out=np.zeros_like(self._squares), where=self._squares > 0
-        )
-        past = np.clip(past, -PAST_MOST, PAST_MOST)
-        rest = np.hstack([np.eye(len(past)), -np.diag(past)])
-        result: Matrix = (rest @ total @ rest.T) / np.outer(1.0 - past, 1.0 - past)
+        result: Matrix = bread @ self._long_run.value() @ bread * factor
         return result
 
     def _scaled(self, x: Matrix, residuals: Matrix) -> Matrix:

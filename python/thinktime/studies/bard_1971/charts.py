@@ -234,7 +234,7 @@ def dominated(places: Sequence[tuple[float, float]]) -> Figure:
     )
 
 
-SHADES = {"Newey-West": "user", "bootstrap": "memory", "textbook": "system"}
+SHADES = {"long-run": "user", "bootstrap": "memory", "textbook": "system"}
 """Colours of the ways to make an interval."""
 
 

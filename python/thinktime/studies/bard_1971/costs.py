@@ -23,7 +23,7 @@ TRUE = {
     "problem_state_time": "problem_cost",
 }
 """Responses that say what a request cost, dispatch included."""
-WAYS = ("Newey-West", "bootstrap", "textbook")
+WAYS = ("long-run", "bootstrap", "textbook")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,8 +103,8 @@ def chapter(laboratory: Laboratory) -> Chapter:
 
 _METHOD = (
     "True costs are summed by the simulation itself: CP time of a kind of request, dispatch included, over "
-    "their number. The textbook interval takes errors to be independent and of one size; Newey and West's "
-    "and that of the moving-block bootstrap do not."
+    "their number. The textbook interval takes errors to be independent and of one size; that by "
+    "long-run variances and that of the moving-block bootstrap do not."
 )
 
 

@@ -70,9 +70,9 @@ def chapter(laboratory: Laboratory) -> Chapter:
     method = (
         "CP time per s on requests per s and problem state time per s (equation 2) by least squares; what is "
         "off by more than 2.5 s is dropped, and the rest fitted once more; s with the divisor n - m of "
-        "equation 6. Intervals: Newey and West's, which hold for errors that depend on each other and vary "
-        "in size. Adjusted coefficients as the paper makes them. A coefficient that is left out is held at "
-        "zero. Shares of the mean CP time as in Tables 8 and 9."
+        "equation 6. Intervals: by long-run variances, which hold for errors that depend on each other and "
+        "vary in size. Adjusted coefficients as the paper makes them. A coefficient that is left out is held "
+        "at zero. Shares of the mean CP time as in Tables 8 and 9."
     )
     return Chapter(cells=figures, summary=summary, tables=(_along(laboratory),), notes=NOTES, method=method)
 

@@ -1,0 +1,123 @@
+"""Errors of coefficients by long-run variances cover under correlation, whatever the origin and basis."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.signal import lfilter
+
+from thinktime.errors import InputError
+from thinktime.stats.regression.covariance import NeweyWest, default_lags
+from thinktime.stats.regression.least_squares import LeastSquares
+from thinktime.stats.regression.long_run import LongRunErrors, cosines_for
+
+FALSE_ALARM = 1e-4
+
+
+def following(random, n, columns, rho):
+    """AR(1) with variance one, a column a series."""
+    noise = random.normal(size=(n + 200, columns)) * np.sqrt(1 - rho**2)
+    return lfilter([1.0], [1.0, -rho], noise, axis=0)[200:]
+
+
+def errors_of(x, y, pieces=1):
+    rows = LeastSquares.of(x, y)
+    fit = rows.solve()
+    result = LongRunErrors(fit, len(y))
+    for part in np.array_split(np.arange(len(y)), pieces):
+        result.absorb(x[part], y[part] - x[part] @ fit.coefficients)
+    return fit, result
+
+
+def hits(runs, n, rates_rho, errors_rho, seed=5):
+    """How often intervals of a base and three slopes hold the truth: ours, and Newey and West's with z."""
+    random = np.random.default_rng(seed)
+    ours, plain = np.zeros(4), np.zeros(4)
+    for _ in range(runs):
+        x = np.column_stack([np.ones(n), np.exp(0.5 * following(random, n, 3, rates_rho))])
+        y = following(random, n, 1, errors_rho)[:, 0]
+        fit, result = errors_of(x, y)
+        covariance, degrees = result.coefficients()
+        off = np.abs(fit.coefficients)
+        ours += off <= stats.t.ppf(0.975, degrees) * np.sqrt(np.diag(covariance))
+        theirs = NeweyWest(fit, default_lags(n))
+        theirs.absorb(x, y - x @ fit.coefficients)
+        plain += off <= 1.96 * np.sqrt(np.diag(theirs.covariance()))
+    return ours, plain
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.9])
+def test_coefficients_are_covered_at_the_stated_rate_at_200_rows(rho):
+    """H0: coverage of each of four coefficients is 0.92 to 0.98; false alarm of all together 1e-4.
+
+    The canary: Newey and West's with the normal critical value, at a correlation of 0.9.
+    """
+    runs = 250
+    ours, plain = hits(runs, 200, rho, rho)
+    least = stats.binom.ppf(FALSE_ALARM / 8, runs, 0.92)
+    most = stats.binom.ppf(1 - FALSE_ALARM / 8, runs, 0.98)
+    assert (ours >= least).all(), ours
+    assert (ours <= most).all(), ours
+    if rho > 0.0:
+        assert (plain < least).all(), plain
+
+
+def test_the_error_of_a_slope_depends_on_neither_origin_nor_basis():
+    random = np.random.default_rng(3)
+    x, z = following(random, 200, 2, 0.8).T
+    y = 1.0 + 2.0 * x + z + following(random, 200, 1, 0.8)[:, 0]
+    ones = np.ones(200)
+    fit, result = errors_of(np.column_stack([ones, x, z]), y)
+    covariance, degrees = result.coefficients()
+    moved, freedom = errors_of(np.column_stack([ones, x + 100.0, z - 7.0]), y)[1].coefficients()
+    np.testing.assert_allclose(moved[1:, 1:], covariance[1:, 1:], rtol=1e-9)
+    np.testing.assert_allclose(freedom[1:], degrees[1:], rtol=1e-9)
+    # With z - x in place of z, the coefficient of x is the sum of both, and that of z - x is that of z.
+    turned, freedom = errors_of(np.column_stack([ones, x, z - x]), y)[1].coefficients()
+    both = fit.unscaled_covariance[:, [1, 2]] @ [[1.0, 0.0], [1.0, 1.0]]
+    covariance, degrees = result.variance(both)
+    np.testing.assert_allclose(turned[1:, 1:], covariance, rtol=1e-9)
+    np.testing.assert_allclose(freedom[1:], degrees, rtol=1e-9)
+
+
+def test_pieces_make_no_difference():
+    random = np.random.default_rng(4)
+    x = np.column_stack([np.ones(150), following(random, 150, 2, 0.5)])
+    y = following(random, 150, 1, 0.5)[:, 0]
+    whole, parts = (errors_of(x, y, pieces)[1].coefficients() for pieces in (1, 7))
+    np.testing.assert_allclose(parts[0], whole[0])
+    np.testing.assert_allclose(parts[1], whole[1])
+
+
+def test_the_correlation_of_errors_is_freed_from_the_bias_of_residuals():
+    """Mean over 100 samples of 100: residuals of five slopes alone would give about 0.7."""
+    random, found, raw = np.random.default_rng(6), [], []
+    for _ in range(100):
+        x = np.column_stack([np.ones(100), following(random, 100, 5, 0.8)])
+        y = following(random, 100, 1, 0.8)[:, 0]
+        fit, result = errors_of(x, y)
+        residuals = y - x @ fit.coefficients
+        found.append(result.correlation())
+        raw.append(residuals[1:] @ residuals[:-1] / (residuals @ residuals))
+    assert np.mean(found) == pytest.approx(0.8, abs=0.05)
+    assert np.mean(raw) < 0.7
+
+
+def test_a_row_that_alone_determines_a_coefficient_has_an_error_of_usual_size():
+    random = np.random.default_rng(7)
+    x = np.column_stack([np.ones(80), np.zeros(80)])
+    x[40, 1] = 10.0
+    y = x @ [1.0, 2.0] + random.normal(size=80)
+    covariance, _ = errors_of(x, y)[1].coefficients()
+    assert np.sqrt(covariance[1, 1]) == pytest.approx(0.1, rel=0.3)
+
+
+def test_the_number_of_cosines_is_that_of_the_published_rule():
+    """Lazarus, Lewis, Stock and Watson (2018), equation 5: 0.41 n^(2/3), here at most 40."""
+    assert [cosines_for(n) for n in (2, 50, 200, 10_000)] == [1, 6, 14, 40]
+
+
+def test_more_rows_than_announced_are_refused():
+    x, y = np.ones((5, 1)), np.arange(5.0)
+    fit = LeastSquares.of(x, y).solve()
+    with pytest.raises(InputError, match="5 rows for the 4"):
+        LongRunErrors(fit, 4).absorb(x, y - 2.0)
