@@ -139,12 +139,19 @@ def test_columns_that_cannot_be_used_are_named_with_the_reason(log_of):
     assert result.n + result.outliers == 400
 
 
-def test_a_rate_that_moves_with_another_is_left_out_and_said(log_of):
+def test_requests_that_come_together_are_one_row_with_the_cost_of_either(log_of):
+    """Two interrupts with each context switch: a third of its cost for one more of either."""
     made = machine()
     made["interrupts"] = 2 * made["context_switches"]
     result = overhead.analyse(log_of(made))
-    left_out = next(item for item in result.left_out if item.request in ("interrupts", "context_switches"))
-    assert "collinear" in reason(left_out.reason)
+    both = cost(result, "context_switches+interrupts")
+    assert both.seconds.value == pytest.approx(SWITCH / 3, rel=0.03)
+    assert both.columns == ("context_switches", "interrupts")
+    assert {"context_switches", "interrupts"}.isdisjoint(item.request for item in result.costs)
+    assert said(result, "do not show which of context switches and interrupts has the cost")
+    assert both.shown_to_cost
+    again = overhead.analyse(log_of(made, name="again"), requests=result.requests)
+    assert cost(again, both.request).seconds.value == pytest.approx(both.seconds.value)
 
 
 def test_what_competes_for_the_cpu_is_no_cost(log_of):

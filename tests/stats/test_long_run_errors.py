@@ -114,6 +114,7 @@ def test_a_row_that_alone_determines_a_coefficient_has_an_error_of_usual_size():
 def test_the_number_of_cosines_is_that_of_the_published_rule():
     """Lazarus, Lewis, Stock and Watson (2018), equation 5: 0.41 n^(2/3), here at most 40."""
     assert [cosines_for(n) for n in (2, 50, 200, 10_000)] == [1, 6, 14, 40]
+    assert cosines_for(50, columns=6) == 12
 
 
 def test_more_rows_than_announced_are_refused():

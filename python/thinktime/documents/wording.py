@@ -45,6 +45,9 @@ FEW = 10
 
 def noun(request: str, label: str) -> str:
     """Noun of one request of a kind: `fork` for the column `forks`; else the label of the analysis."""
+    parts = request.split("+")
+    if len(parts) > 1 and all(part in _NOUNS for part in parts):
+        return f"{listed([_NOUNS[part] for part in parts], 'or')} (together)"
     return _NOUNS.get(request, label)
 
 

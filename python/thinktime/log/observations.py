@@ -23,6 +23,8 @@ SUMS: dict[str, tuple[str, ...]] = {
 }
 """Kinds of request that several columns count."""
 
+JOIN = "+"
+"""Between the names of kinds of request that are counted together."""
 LABELS = {
     "page_faults_minor": "minor page faults",
     "page_faults_major": "major page faults",
@@ -258,10 +260,13 @@ def label(name: str) -> str:
 
 
 def quantities(log: Log, names: Sequence[str]) -> tuple[Quantity, ...]:
-    """Kinds of request that the log has, by name: ``user_time``, a sum of `SUMS`, or a column."""
+    """Kinds of request that the log has, by name: ``user_time``, one of `SUMS`, a column, or their sum."""
     schema: dict[str, Column] = {column.name: column for column in log.schema("samples")}
     result = []
     for name in names:
+        if JOIN in name:
+            result += together(quantities(log, name.split(JOIN)), len(name.split(JOIN)))
+            continue
         if name == "user_time":
             columns, unit, words = role_columns(log, "user_time"), "s", "user time"
         else:
@@ -273,6 +278,21 @@ def quantities(log: Log, names: Sequence[str]) -> tuple[Quantity, ...]:
         if columns:
             result.append(Quantity(name=name, label=words, unit=unit, columns=columns))
     return tuple(result)
+
+
+def together(parts: Sequence[Quantity], expected: int) -> tuple[Quantity, ...]:
+    """Sum of several kinds of request; nothing where one of the `expected` parts is absent."""
+    if len(parts) != expected:
+        return ()
+    units = {part.unit for part in parts}
+    return (
+        Quantity(
+            name=JOIN.join(part.name for part in parts),
+            label=" and ".join(part.label for part in parts),
+            unit=units.pop() if len(units) == 1 else "request",
+            columns=tuple(dict.fromkeys(column for part in parts for column in part.columns)),
+        ),
+    )
 
 
 def thinned(count: int, most: int) -> NDArray[np.int64]:

@@ -77,12 +77,12 @@ class LogFacts:
 
     @property
     def costs(self) -> list[Cost]:
-        """Costs significantly above zero, by decreasing share of the system time.
+        """Costs shown to be above zero, by decreasing share of the system time.
 
         Empty where events are metered: a meter needs no regression.
         """
         costs = requests(self.overhead) if self.overhead and not self.metered else []
-        return [cost for cost in costs if (cost.seconds.low or 0.0) > 0]
+        return [cost for cost in costs if cost.shown_to_cost]
 
     @property
     def limit(self) -> tuple[str, Estimate] | None:

@@ -50,8 +50,13 @@ class OverheadOptions:
         metavar="COLUMN",
         repeated=True,
     )
-    f_to_enter: float = option(
-        4.0, "--f-to-enter", "Smallest F at which a request enters the regression.", metavar="F", least=0.0
+    f_to_enter: float | None = option(
+        None,
+        "--f-to-enter",
+        "Smallest F at which a request enters the regression; by default that at which any false cost enters "
+        "in 5 % of logs.",
+        metavar="F",
+        least=0.0,
     )
     subsets: int = option(
         4, "--subsets", "Subsets of the log that are fitted separately.", metavar="N", least=2

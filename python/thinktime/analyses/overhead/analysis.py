@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from thinktime.analyses.overhead.design import Design, Target, build, candidates, check_names
 from thinktime.analyses.overhead.regression import FitOptions, Regression, fit
 from thinktime.analyses.overhead.result import (
+    INFLATED,
     Cost,
     CostSpread,
     DirectCost,
@@ -24,7 +25,7 @@ from thinktime.analyses.overhead.result import (
 )
 from thinktime.errors import InputError
 from thinktime.log import facts, observations
-from thinktime.log.observations import Quantity, role_columns
+from thinktime.log.observations import JOIN, Quantity, role_columns
 from thinktime.questions.results import check_level, check_log
 from thinktime.stats.critical_values import student_t
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
@@ -49,10 +50,10 @@ TICKS_OFF = 0.05
 """Relative difference of tick-sampled from exact CPU time above which a caveat is given."""
 RECORDER_SHARE = 0.01
 """Share of the recorder's own CPU time in the system time above which a caveat is given."""
-INFLATED = 10.0
-"""Variance inflation factor above which a cost counts as inseparable: its R² on the others is 90 %."""
 CONDITION_MAX = 30.0
 """Condition index of a strong dependency (Belsley, Kuh and Welsch 1980)."""
+PERSISTENT = 0.9
+"""Correlation of successive errors above which intervals were measured to be too narrow at times."""
 CORRELATED = 0.3
 """Correlation of successive residuals above which a caveat is given."""
 POOR_FIT = 0.5
@@ -84,10 +85,15 @@ def analyse(
     .. math:: \tau = \theta_0 + \sum_i \theta_i x_i
 
     with :math:`\tau` system time per second, :math:`x_i` requests per second (user time: seconds per
-    second), fitted by least squares (equations 3 and 4). Requests enter by forward selection, as long as
-    their cost is positive when they enter; observations off by more than 2.5 s are dropped, and the fit
-    is made once more on the rest; R^2 by equation 5. A request's share of system time is :math:`\theta_i
-    \bar x_i / \bar\tau` (Table 8).
+    second), fitted by least squares (equations 3 and 4). Requests enter by stepwise selection, as long as
+    their cost is positive and significant under correlated errors; observations off by more than 2.5 s are
+    dropped, and the fit is made once more on the rest; R^2 by equation 5. A request's share of system time
+    is :math:`\theta_i \bar x_i / \bar\tau` (Table 8).
+
+    Of several requests whose costs cannot be separated (`stats.regression.separation.choose`) the sum of the
+    rates is one term. Its cost is the system time per occurrence of any of them: with :math:`w_i` of kind i
+    in one more occurrence of any, as their numbers vary together given the other terms,
+    :math:`\sum_i w_i \theta_i`. It says nothing about the single costs.
 
     Bard gives no intervals since errors are neither independent nor of one size. The interval to rely on is
     the one by long-run variances (`stats.regression.long_run`); the textbook interval and that of the
@@ -180,14 +186,15 @@ def _result(log: Log, design: Design, regression: Regression, options: FitOption
     diagnosis = regression.diagnosis()
     whole = target.columns == role_columns(log, "system_time") and not target.subtract
     busy = [*target.columns, *role_columns(log, "user_time")]
-    costs = _costs(design, regression, mean, direct_costs(log) if whole else {})
+    design = regression.design
+    costs = _costs(regression, mean, direct_costs(log) if whole else {})
     result = Overhead(
         target=target.label,
         target_columns=target.columns,
         target_mean=mean,
         scaled=bool(target.ticks),
         costs=costs,
-        left_out=_left_out(design, regression, options.f_to_enter),
+        left_out=_left_out(regression),
         r_squared=trimmed.fit.r_squared,
         residual_deviation=trimmed.fit.residual_deviation(as_printed=options.as_printed),
         threshold=options.threshold,
@@ -213,9 +220,8 @@ def _result(log: Log, design: Design, regression: Regression, options: FitOption
     return dataclasses.replace(result, caveats=_caveats(result))
 
 
-def _costs(
-    design: Design, regression: Regression, mean: Estimate, direct: dict[str, Estimate]
-) -> tuple[Cost, ...]:
+def _costs(regression: Regression, mean: Estimate, direct: dict[str, Estimate]) -> tuple[Cost, ...]:
+    design = regression.design
     robust, textbook = regression.robust_reach(), regression.textbook_reach()
     low, high = regression.bootstrap
     inflation = regression.diagnosis().variance_inflation
@@ -254,6 +260,9 @@ def _costs(
                 rate=rate.with_unit("" if column == 0 else f"{term.unit}/s"),
                 f_to_enter=regression.entry_f[index],
                 variance_inflation=None if column == 0 else inflation[index],
+                among_all=_among_all(regression, column, unit),
+                joined=tuple(None if np.isnan(item) else item for item in regression.joined[index].tolist()),
+                length=regression.length_tests[index],
                 non_negative=float(floor[index]),
                 robust=float(regression.huber[index]),
                 direct=_direct(seconds, direct.get(term.name)),
@@ -261,6 +270,22 @@ def _costs(
             )
         )
     return tuple(costs)
+
+
+def _among_all(regression: Regression, column: int, unit: str) -> Estimate | None:
+    """Cost of one column in the regression on all candidates; None where it is not there."""
+    every = regression.everything
+    if every is None or column not in every.keep:
+        return None
+    place = every.keep.index(column)
+    estimate = Estimate(
+        value=float(every.coefficients[place]),
+        unit=unit,
+        n=every.n,
+        method="least squares on all candidates, long-run variance, calibrated",
+        level=regression.level,
+    )
+    return _with_reach(estimate, float(every.reach[place]))
 
 
 def _with_reach(estimate: Estimate, reach: float) -> Estimate:
@@ -313,26 +338,41 @@ def _direct(seconds: Estimate, direct: Estimate | None) -> DirectCost | None:
     )
 
 
-def _left_out(design: Design, regression: Regression, f_to_enter: float) -> tuple[LeftOut, ...]:
+def _left_out(regression: Regression) -> tuple[LeftOut, ...]:
+    design = regression.design
     left_out = [
         LeftOut(request=item.name, label=item.label, reason=reason) for item, reason in design.left_out
     ]
-    for rejected in regression.selection.rejected:
+    if regression.choice is None:
+        used = set(regression.keep)
+        return (
+            *left_out,
+            *(
+                LeftOut(request=item.name, label=item.label, reason=Caveat("combination"))
+                for column, item in enumerate(design.terms, start=1)
+                if column not in used
+            ),
+        )
+    for rejected in regression.choice.rejected:
         item = design.terms[rejected.column - 1]
+        unit = f"{design.target.unit}/{item.unit}" if item.unit else design.target.unit
         if rejected.f is None:
-            reason = Caveat("moves_together", tolerance=rejected.tolerance)
-        elif rejected.negative and rejected.f >= f_to_enter:
+            reason = Caveat("combination")
+        elif rejected.competes:
             reason = Caveat("competes", target=design.target.label, f=rejected.f)
+        elif rejected.tolerance < 1.0 / INFLATED:
+            reason = Caveat("moves_together", tolerance=rejected.tolerance)
         else:
             reason = Caveat("explains_nothing_more", f=rejected.f)
-        left_out.append(LeftOut(request=item.name, label=item.label, reason=reason, tested=True))
-    if not regression.selection.rejected:
-        used = set(regression.keep)
-        left_out += [
-            LeftOut(request=item.name, label=item.label, reason=Caveat("combination"))
-            for column, item in enumerate(design.terms, start=1)
-            if column not in used
-        ]
+        left_out.append(
+            LeftOut(
+                request=item.name,
+                label=item.label,
+                reason=reason,
+                tested=True,
+                among_all=_among_all(regression, rejected.column, unit),
+            )
+        )
     return tuple(left_out)
 
 
@@ -471,6 +511,8 @@ def _about_fit(result: Overhead) -> Iterator[Caveat]:
         yield Caveat("few_intervals", n=result.n, costs=terms)
     if abs(result.autocorrelation) > CORRELATED:
         yield Caveat("correlated_residuals", correlation=result.autocorrelation)
+    if (result.error_correlation or 0.0) > PERSISTENT:
+        yield Caveat("persistent_errors", correlation=result.error_correlation)
     if result.outliers > OUTLIERS_MANY * every:
         yield Caveat("many_outliers", outliers=result.outliers, n=every, above=result.outliers_above)
 
@@ -484,6 +526,8 @@ def _about_costs(result: Overhead) -> Iterator[Caveat]:
         yield Caveat("negative", labels=negative)
     if concentrated := [cost.label for cost in requests if cost.concentration > CONCENTRATED]:
         yield Caveat("concentrated", labels=concentrated)
+    yield from _about_selection(result)
+    yield from _about_length(result)
     yield from _about_stability(result)
     if unsure := [
         cost.label for cost in requests if (cost.seconds.low or 0.0) <= 0.0 <= (cost.seconds.high or 0.0)
@@ -516,6 +560,26 @@ def _about_dependencies(result: Overhead) -> Iterator[Caveat]:
         ]
         if direction.condition_index > CONDITION_MAX and len(together) > 1:
             yield Caveat("dependent", labels=together, condition_index=direction.condition_index)
+
+
+def _about_selection(result: Overhead) -> Iterator[Caveat]:
+    requests = result.costs[1:]
+    if together := [cost.label for cost in requests if JOIN in cost.request]:
+        yield Caveat("together", labels=together)
+    if not any(cost.f_to_enter is not None for cost in requests):
+        return
+    if hidden := [
+        cost.label
+        for cost in requests
+        if cost.among_all is not None and (cost.among_all.low or 0.0) <= 0.0 < (cost.seconds.low or 0.0)
+    ]:
+        yield Caveat("not_shown_among_all", labels=hidden)
+    yield Caveat("after_selection")
+
+
+def _about_length(result: Overhead) -> Iterator[Caveat]:
+    if changed := [cost.label for cost in result.costs if cost.length.rejected()]:
+        yield Caveat("changes_with_length", labels=changed)
 
 
 def _about_stability(result: Overhead) -> Iterator[Caveat]:

@@ -84,7 +84,7 @@ def compare(
     names : sequence of str
         A name for each.
     requests : sequence of str, optional
-        See `overhead.analysis.analyse`. By default each log's are chosen by forward selection, and all of
+        See `overhead.analysis.analyse`. By default each log's are chosen by stepwise selection, and all of
         those that every log can estimate are fitted to every log.
     **options
         Of `overhead.analysis.analyse`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -96,6 +97,13 @@ class Design:
     def columns(self) -> int:
         """Number of columns of X."""
         return len(self.terms) + 1
+
+    def joined(self, groups: Sequence[Sequence[int]]) -> Design:
+        """Design with further columns at the end: the sum of each group of columns."""
+        sums = [
+            observations.together([self.terms[index - 1] for index in group], len(group)) for group in groups
+        ]
+        return dataclasses.replace(self, terms=(*self.terms, *(item for sum_ in sums for item in sum_)))
 
     def rows(self, keep: Sequence[int] | None = None) -> Iterator[Rows]:
         """Rows in pieces, with the columns `keep` of X in that order, all by default.

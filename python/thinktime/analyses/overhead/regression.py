@@ -7,7 +7,8 @@ outliers), and over those of the second fit (intervals and diagnoses).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,10 +20,12 @@ from thinktime.analyses.overhead.result import Point
 from thinktime.log.observations import ROWS
 from thinktime.stats import critical_values
 from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.hypothesis import SignificanceTest
 from thinktime.stats.regression import collinearity, robust
 from thinktime.stats.regression.least_squares import LeastSquares
+from thinktime.stats.regression.long_run import LongRunErrors
 from thinktime.stats.regression.robust import Trimmed, drop_outliers
-from thinktime.stats.regression.selection import Selection, Step, forward
+from thinktime.stats.regression.separation import Choice, Unchosen, choose, strongest_negative
 
 Array = NDArray[np.float64]
 
@@ -33,8 +36,8 @@ ROWS_PER_COEFFICIENT = 5
 class FitOptions:
     """Settings of a regression."""
 
-    f_to_enter: float = 4.0
-    """Least F at which a column is taken."""
+    f_to_enter: float | None = None
+    """Least F at which a column is taken; by default that at which 5 % of logs have any false cost."""
     threshold: float = 2.5
     """Of `stats.regression.robust.drop_outliers`."""
     as_printed: bool = False
@@ -50,14 +53,30 @@ class FitOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AllCandidates:
+    """The regression on all candidates that can be separated: those used, then the others."""
+
+    keep: tuple[int, ...]
+    coefficients: Array
+    reach: Array
+    """Half width of the interval of each coefficient."""
+    n: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Regression:
     """A fitted regression; the constant is column 0."""
 
+    design: Design
+    """That of the request, with groups of columns that cannot be separated as further columns."""
     keep: tuple[int, ...]
     """Columns of the design used, 0 being the constant, in order of entry."""
     entry_f: tuple[float | None, ...]
     """F at which each entered."""
-    selection: Selection
+    choice: Choice | None
+    """None where columns were named."""
+    everything: AllCandidates | None
+    """None where columns were named, or there are too few rows."""
     trimmed: Trimmed
     cosines: int
     """Cosines of the long-run variance."""
@@ -82,6 +101,10 @@ class Regression:
     huber_rows: int
     """Rows behind `huber`."""
     points: tuple[Point, ...]
+    joined: Array
+    """Each cost with 2, 4 and 8 intervals joined."""
+    length_tests: tuple[SignificanceTest, ...]
+    """Of each cost being the same at every length of the interval."""
     subsets: tuple[SubsetFit, ...]
     """Empty where one of them is too short or cannot separate the costs."""
     level: float
@@ -122,21 +145,24 @@ def fit(
     design : Design
     options : FitOptions
     select : bool
-        Whether columns are chosen by forward selection; else all are used that are not combinations of
+        Whether columns are chosen by stepwise selection; else all are used that are not combinations of
         others.
     rows_least : int
         Rows below which there is no regression.
     """
-    cross = LeastSquares(design.columns)
-    for rows in design.rows():
-        cross.absorb(rows.x, rows.y)
+    cross = _cross(design)
+    if select:
+        rows_least = max(rows_least, design.columns + ROWS_PER_COEFFICIENT)
     if cross.n < rows_least:
         return NotApplicable(
             f"{cross.n} usable intervals are too few for a regression: {rows_least} are needed",
             "record longer, or with a shorter interval",
         )
-    selection = _selected(cross, options.f_to_enter if select else None)
-    keep = (0, *(step.column for step in selection.steps))
+    choice = _choice(design, cross, options) if select else None
+    keep = tuple(column for column in range(cross.columns) if column not in cross.solve().aliased)
+    if choice is not None:
+        design, keep = _grouped(design, choice)
+        cross = cross if design.columns == cross.columns else _cross(design)
 
     def chunks() -> Iterator[tuple[Array, Array]]:
         return ((rows.x, rows.y) for rows in design.rows(keep))
@@ -153,10 +179,16 @@ def fit(
     covariance, degrees = sums.long_run.coefficients()
     enough = trimmed.fit.n >= options.subsets * ROWS_PER_COEFFICIENT * len(keep)
     sample_x, sample_y = sums.sample()
+    labels = ["base", *(design.terms[column - 1].label for column in keep[1:])]
+    joined, length_tests = sums.joined.tests(
+        [f"the cost of {label} is the same at every length of the interval" for label in labels]
+    )
     return Regression(
+        design=design,
         keep=keep,
-        entry_f=(None, *(step.f if select else None for step in selection.steps)),
-        selection=selection,
+        entry_f=(None, *((entry.f for entry in choice.entries) if choice else [None] * (len(keep) - 1))),
+        choice=choice,
+        everything=_everything(design, cross, keep, choice, options) if choice else None,
         trimmed=trimmed,
         cosines=sums.long_run.cosines,
         covariance=covariance,
@@ -170,19 +202,86 @@ def fit(
         huber=robust.huber(sample_x, sample_y),
         huber_rows=len(sample_y),
         points=sums.points(),
+        joined=joined,
+        length_tests=length_tests,
         subsets=subset_fits(design, keep, trimmed, sums.stretches) if enough else (),
         level=options.level,
     )
 
 
-def _selected(cross: LeastSquares, f_to_enter: float | None) -> Selection:
-    columns = range(1, cross.columns)
-    if f_to_enter is not None:
-        return forward(cross, columns, f_to_enter=f_to_enter, positive=True)
-    aliased = cross.solve().aliased
-    return Selection(
-        steps=tuple(Step(column=column, f=np.nan) for column in columns if column not in aliased),
-        rejected=(),
+def _cross(design: Design) -> LeastSquares:
+    cross = LeastSquares(design.columns)
+    for rows in design.rows():
+        cross.absorb(rows.x, rows.y)
+    return cross
+
+
+def _choice(design: Design, cross: LeastSquares, options: FitOptions) -> Choice:
+    """Columns that enter, by the errors of the regression on all columns but those that compete.
+
+    What competes with the target has a negative coefficient: user time, where every CPU is busy. It is no
+    cause, and as a column it would take the place of the causes.
+    """
+    competing: list[Unchosen] = []
+    while True:
+        order, errors = _errors(design, cross, [item.column for item in competing])
+        worst = strongest_negative(cross, errors, order)
+        if worst is None:
+            break
+        competing.append(worst)
+    counts = [column for column in order[1:] if design.terms[column - 1].name != "user_time"]
+    choice = choose(cross, errors, order, f_to_enter=options.f_to_enter, summable=counts)
+    return dataclasses.replace(choice, rejected=(*choice.rejected, *competing))
+
+
+def _errors(design: Design, cross: LeastSquares, without: Sequence[int]) -> tuple[list[int], LongRunErrors]:
+    """Columns, combinations of others last, and the errors of the regression on all of them."""
+    columns = [column for column in range(cross.columns) if column not in without]
+    aliased = [columns[place] for place in cross.solve(columns).aliased]
+    independent = [column for column in columns if column not in aliased]
+    every = cross.solve(independent)
+    errors = LongRunErrors(every, cross.n, further=len(aliased))
+    for rows in design.rows([*independent, *aliased]):
+        x, further = np.hsplit(rows.x, [len(independent)])
+        errors.absorb(x, rows.y - x @ every.coefficients, further=further)
+    return [*independent, *aliased], errors
+
+
+def _grouped(design: Design, choice: Choice) -> tuple[Design, tuple[int, ...]]:
+    """Design with a column for each group of requests, and the columns to use."""
+    groups = [entry.columns for entry in choice.entries if len(entry.columns) > 1]
+    added = iter(range(design.columns, design.columns + len(groups)))
+    keep = [next(added) if len(entry.columns) > 1 else entry.columns[0] for entry in choice.entries]
+    return design.joined(groups), (0, *keep)
+
+
+def _everything(
+    design: Design, cross: LeastSquares, keep: tuple[int, ...], choice: Choice, options: FitOptions
+) -> AllCandidates | None:
+    """Regression on the columns used and all others that are no combination of them."""
+    columns = [*keep, *(item.column for item in choice.rejected if not item.competes)]
+    aliased = cross.solve(columns).aliased
+    columns = [column for place, column in enumerate(columns) if place not in aliased]
+    if cross.n < ROWS_PER_COEFFICIENT * len(columns):
+        return None
+
+    def chunks() -> Iterator[tuple[Array, Array]]:
+        return ((rows.x, rows.y) for rows in design.rows(columns))
+
+    trimmed = drop_outliers(cross.solve(columns), chunks, options.threshold, as_printed=options.as_printed)
+    if trimmed.fit.aliased or trimmed.fit.degrees < 1:
+        return None
+    errors = LongRunErrors(trimmed.fit, cross.n)
+    for x, y in chunks():
+        kept = trimmed.kept(x, y)
+        errors.absorb(x * kept[:, None], trimmed.residuals(x, y) * kept, trimmed.carried(x, y))
+    covariance, degrees = errors.coefficients()
+    critical = [critical_values.student_t(options.level, freedom) for freedom in degrees.tolist()]
+    return AllCandidates(
+        keep=tuple(columns),
+        coefficients=trimmed.fit.coefficients,
+        reach=_root(covariance) * np.array(critical),
+        n=trimmed.fit.n,
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.analyses.overhead.design import Design, Rows
+from thinktime.analyses.overhead.interval_length import JoinedIntervals
 from thinktime.analyses.overhead.result import Point
 from thinktime.log.observations import thinned
 from thinktime.stats.regression.bootstrap import BlockBootstrap
@@ -62,6 +63,7 @@ class ResidualPass:
         fit, columns = trimmed.fit, trimmed.rows.columns
         every = fit.n + trimmed.outliers
         self.long_run = LongRunErrors(fit, every)
+        self.joined = JoinedIntervals(fit)
         self.bootstrap = BlockBootstrap(fit, trimmed.rows.triangle()[0], rows=every)
         self.means = Batches(fit.n, columns + 1)
         self.stretches = [
@@ -102,6 +104,7 @@ class ResidualPass:
         x, y = rows.x, rows.y
         self.means.absorb(np.column_stack([x, y]))
         self._follow.absorb(residuals)
+        self.joined.absorb(x, residuals, rows.segments)
         self._largest = max(self._largest, float(np.abs(y).max()))
         # Column j of X (X'X)^-1 is what each row adds to coefficient j, up to its residual.
         weights = (x @ self._trimmed.fit.unscaled_covariance) ** 2

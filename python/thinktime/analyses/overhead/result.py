@@ -9,6 +9,9 @@ from thinktime.stats.estimate import Caveat, Estimate
 from thinktime.stats.hypothesis import SignificanceTest
 from thinktime.stats.regression.collinearity import Dependency
 
+INFLATED = 10.0
+"""Variance inflation factor above which a cost counts as inseparable: its R² on the others is 90 %."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DirectCost:
@@ -26,7 +29,8 @@ class Cost:
     """One term of the regression."""
 
     request: str
-    """Column (``forks``), ``disk_operations`` or another sum of columns, ``user_time``, or ``base``."""
+    """Column (``forks``), ``disk_operations`` or another sum of columns, ``user_time``, or ``base``; with
+    ``+`` between them (``forks+execs``) requests that cannot be separated and are counted together."""
     label: str
     columns: tuple[str, ...]
     """Columns of the samples that were added up; empty for ``base``."""
@@ -42,9 +46,16 @@ class Cost:
     rate: Estimate
     """Mean rate over the observations used [request/s]; 1 for ``base``."""
     f_to_enter: float | None
-    """F at which forward selection took it; None for ``base`` and for requests that were named."""
+    """F beside the other terms, by long-run variance; None for ``base`` and for requests that were named."""
     variance_inflation: float | None
     """1 / (1 - R^2 of this rate on the others); above 10 the costs can hardly be separated."""
+    among_all: Estimate | None
+    """The same cost in the regression on all candidates that can be separated, whose interval no selection
+    has narrowed; None where requests were named, or there are too few intervals for it."""
+    joined: tuple[float | None, ...]
+    """The same cost with 2, 4 and 8 successive intervals joined; None where they do not determine it."""
+    length: SignificanceTest
+    """Test that joining intervals changes the cost only by chance; p adjusted over all costs (Holm)."""
     non_negative: float
     """Cost in the fit that allows no negative cost; the same where none is."""
     robust: float
@@ -53,6 +64,13 @@ class Cost:
     """Direct measurement, where the manifest has one."""
     concentration: float
     """Share of the information on this cost that comes from the five most informative intervals, 0 to 1."""
+
+    @property
+    def shown_to_cost(self) -> bool:
+        """True if the cost is significantly above zero, also with all other candidates in the regression."""
+        every = self.seconds if self.among_all is None else self.among_all
+        separate = (self.variance_inflation or 1.0) <= INFLATED
+        return (self.seconds.low or 0.0) > 0.0 and (every.low or 0.0) > 0.0 and separate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +82,8 @@ class LeftOut:
     reason: Caveat
     tested: bool = False
     """True if it could have been in the regression but was not selected."""
+    among_all: Estimate | None = None
+    """Its cost in the regression on all candidates that can be separated; None where it is not there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,8 +184,8 @@ class Overhead(Result):
     outliers: int
     outliers_above: int
     """Outliers with more of the target than fitted."""
-    f_to_enter: float
-    """Least F at which a candidate was taken."""
+    f_to_enter: float | None
+    """Least F at which a candidate was taken; None if by the probability of any false cost, 5 %."""
     correlations: tuple[float, ...]
     """Correlation of a residual with the one 1, 2, ... intervals later; empty where it is not defined."""
     cosines: int
@@ -203,6 +223,11 @@ class Overhead(Result):
     def requests(self) -> tuple[str, ...]:
         """Requests in the regression, in the order of entry, without the base."""
         return tuple(cost.request for cost in self.costs[1:])
+
+    @property
+    def findings(self) -> tuple[Cost, ...]:
+        """Costs of requests that are significantly above zero, by themselves and among all candidates."""
+        return tuple(cost for cost in self.costs[1:] if cost.shown_to_cost)
 
     def cost(self, request: str) -> Cost | None:
         """Cost of one request; None where it is not in the regression."""

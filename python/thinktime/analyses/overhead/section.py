@@ -22,10 +22,11 @@ from thinktime.documents.wording import (
     share,
     worded,
 )
+from thinktime.log.observations import JOIN
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 
 if TYPE_CHECKING:
-    from thinktime.analyses.overhead.result import Cost, CostSpread, Overhead
+    from thinktime.analyses.overhead.result import Cost, CostSpread, LeftOut, Overhead
 
 TITLE = "What does each request cost the system?"
 SYSTEM_TIME = "system time"
@@ -98,6 +99,10 @@ WORDS: Mapping[str, Callable[..., str]] = {
         f"Successive residuals are correlated ({correlation:.2f}): the textbook intervals are too narrow; "
         "the others allow for it."
     ),
+    "persistent_errors": lambda correlation: (
+        f"Errors last long (correlation of successive ones {correlation:.2f}): above 0.9, intervals "
+        "were measured to hold in as few as 91 of 100 logs where 95 are stated. Record longer."
+    ),
     "many_outliers": lambda outliers, n, above: (
         f"{outliers} of {n} intervals were dropped as outliers ({above} with more system time than fitted): "
         "work that is not measured."
@@ -131,6 +136,22 @@ WORDS: Mapping[str, Callable[..., str]] = {
         "by more than the other intervals allow: errors are not independent, and textbook intervals do not "
         "hold."
     ),
+    "together": lambda labels: (
+        f"The data do not show which of {'; and which of '.join(labels)} has the cost, since they come "
+        "together: they share a row, which has the cost of one more of any of them."
+    ),
+    "not_shown_among_all": lambda labels: (
+        f"With all other requests in the regression, the interval of {_names(labels)} includes zero: others, "
+        "which were not selected, could have this cost."
+    ),
+    "after_selection": lambda: (
+        "Costs and intervals of selected requests assume that requests without a row cost nothing, which the "
+        "data only fail to refute. The intervals among all requests do not assume it."
+    ),
+    "changes_with_length": lambda labels: (
+        f"The cost of {_names(labels)} changes when successive intervals are joined, by more than chance: "
+        "something that was not counted, or was left out, causes part of it."
+    ),
     "holds_zero": lambda labels: (
         f"The interval of {_names(labels)} includes zero: the cost is not significant."
     ),
@@ -143,6 +164,10 @@ WORDS: Mapping[str, Callable[..., str]] = {
         "that comes with one more request, not the length of a path in the kernel."
     ),
 }
+
+
+def _selected(result: Overhead) -> bool:
+    return any(cost.f_to_enter is not None for cost in result.costs)
 
 
 def requests(result: Overhead) -> list[Cost]:
@@ -200,8 +225,10 @@ def section(result: Overhead | NotApplicable) -> Section:
 
 
 def _method(result: Overhead) -> str:
-    selected = any(cost.f_to_enter is not None for cost in result.costs)
-    how = f"forward selection (F to enter {result.f_to_enter:g})" if selected else "the named requests"
+    how = "the named requests"
+    if _selected(result):
+        least = "5 % of logs with any false cost" if result.f_to_enter is None else f"F {result.f_to_enter:g}"
+        how = f"stepwise selection of positive costs (to enter: {least}, errors may be correlated)"
     return (
         f"{capital(result.target)} per second is regressed on request rates: least squares with {how}, "
         f"one refit without residuals beyond {result.threshold:g} standard deviations (Bard 1971, equations "
@@ -216,11 +243,16 @@ def _method(result: Overhead) -> str:
 
 def _sentences(result: Overhead) -> Iterator[str]:
     costs = requests(result)
-    if costs:
-        named = [f"{name_of(cost)} {shown.estimate(bare(cost.seconds))}" for cost in costs[:NAMED_MOST]]
+    found = [cost for cost in costs if cost.shown_to_cost]
+    if found:
+        named = [f"{name_of(cost)} {shown.estimate(bare(cost.seconds))}" for cost in found[:NAMED_MOST]]
         yield f"{capital(subject(result))} of one request: {listed(named)}."
+    elif costs:
+        yield f"No kind of request is shown to have a cost by itself in the {result.target} of this log."
     else:
         yield f"No kind of request explains the {result.target} of this log."
+    if unsure := [name_of(cost) for cost in costs if not cost.shown_to_cost]:
+        yield f"Not shown to have a cost by itself: {listed(unsure)}."
     yield (
         f"The regression explains {shown.quantity(result.r_squared, 'share')} of the variance of the "
         f"{result.target} (R²) over {shown.count(result.n, 'observation')}; "
@@ -276,33 +308,51 @@ def _tables(result: Overhead) -> Iterator[Table]:
     yield _fit_table(result)
     if result.stability is not None:
         yield _stability_table(result)
+    yield _length_table(result)
     if result.dependencies and len(result.costs) > 1:
         yield _dependency_table(result)
     if result.left_out:
+        tested = any(item.among_all is not None for item in result.left_out)
+        every: list[Col[LeftOut]] = [Col("cost among all requests", lambda item: item.among_all)]
         yield Table.of(
             result.left_out,
             Col("request", lambda item: item.label),
             Col("why", lambda item: reason(item.reason)),
+            *(every if tested else ()),
             name="overhead-left-out",
             caption="Requests that are not in the regression",
         )
 
 
 def _cost_table(result: Overhead) -> Table:
+    among: list[Col[Cost]] = []
+    notes = [
+        "VIF: variance inflation factor; above 10 a cost cannot be separated from those of the other "
+        "requests."
+    ]
+    if any(cost.among_all is not None for cost in result.costs):
+        among = [Col("among all requests", lambda cost: cost.among_all and bare(cost.among_all))]
+        notes.append(
+            "Among all requests: the same cost with all other requests in the regression, including those "
+            "that were not selected, so that selection has not narrowed this interval."
+        )
+    if any(JOIN in cost.request for cost in result.costs):
+        notes.append(
+            "Together: the numbers of these requests vary together, and either could have the cost. The cost "
+            "is the time that comes with one more of any of them, in the proportions in which they come."
+        )
     return Table.of(
         result.costs,
         Col("request", name_of),
         Col("cost", lambda cost: cost.seconds),
+        *among,
         Col(f"of {result.target}", lambda cost: share(cost.share), unit="share"),
         Col("rate", lambda cost: cost.rate),
         Col("F to enter", lambda cost: cost.f_to_enter),
         Col("VIF", lambda cost: cost.variance_inflation),
         name="overhead-table",
         caption=f"{capital(result.target)} by request",
-        notes=[
-            "VIF: variance inflation factor; above 10 a cost cannot be separated from those of the other "
-            "requests."
-        ],
+        notes=notes,
     )
 
 
@@ -400,6 +450,25 @@ def _stability_table(result: Overhead) -> Table:
     nothing = (None,) * (len(names) + 1)
     total = ("all costs", *nothing, stability.independent.p, stability.robust.p)
     return replace(table, rows=(*table.rows, total))
+
+
+def _length_table(result: Overhead) -> Table:
+    unit = unit_of(result)
+    return Table.of(
+        result.costs,
+        Col("request", name_of),
+        Col("1 interval", lambda cost: cost.seconds.value, unit=unit),
+        Cols([f"{size} joined" for size in (2, 4, 8)], lambda cost: cost.joined, unit=unit),
+        Col("same", lambda cost: cost.length.p, unit="p"),
+        name="overhead-length",
+        caption="Does the cost depend on the length of the interval?",
+        notes=[
+            "The same regression with 2, 4 and 8 successive intervals joined. p: probability of changes at "
+            "least as large if all that causes the target is in the regression, adjusted for the number of "
+            "costs (Holm). A small p shows that a request was left out that follows this one in part."
+        ],
+        folded=True,
+    )
 
 
 def _dependency_table(result: Overhead) -> Table:

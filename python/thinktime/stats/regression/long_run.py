@@ -23,13 +23,15 @@ LEFT_LEAST = 1e-6
 """A leverage within this distance of one is one but for rounding."""
 
 
-def cosines_for(n: int) -> int:
-    """Number of cosines for n rows: 0.41 n^(2/3), at least 1, at most 40 and n - 1.
+def cosines_for(n: int, columns: int = 1) -> int:
+    """Number of cosines for n rows: 0.41 n^(2/3), at least two a column, at most 40 or n - 1.
 
     The rule of Lazarus, Lewis, Stock and Watson (2018, Journal of Business and Economic Statistics 36, 541,
-    equation 5), with a bound.
+    equation 5), with bounds: fewer cosines than columns would make the covariance of all coefficients
+    singular.
     """
-    return max(1, min(round(0.41 * n ** (2.0 / 3.0)), COSINES_MOST, n - 1))
+    least = 2 * columns
+    return max(1, min(max(round(0.41 * n ** (2.0 / 3.0)), least), max(COSINES_MOST, least), n - 1))
 
 
 class LongRunErrors:
@@ -78,7 +80,7 @@ class LongRunErrors:
         further = arguments.whole(further, "further")
         self._fit = fit
         self._rows = arguments.whole(rows, "rows", least=2)
-        self.cosines = cosines_for(self._rows)
+        self.cosines = cosines_for(self._rows, columns)
         self._sums = np.zeros((self.cosines, columns + further))
         self._seen = 0
         self._kept: list[tuple[Matrix, Matrix, Matrix]] = []
