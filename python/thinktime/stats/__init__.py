@@ -47,7 +47,17 @@ CONTENTS: dict[str, tuple[str, ...]] = {
     "randomisation.assignments": ("Assignments",),
     "randomisation.permutation": ("Reassignment",),
     "randomisation.power": ("permutation_power", "t_detectable", "t_power"),
-    "frontier": ("ParetoSet", "area", "chord", "concave_hull", "dominated", "height", "maximal", "staircase"),
+    "frontier": (
+        "ParetoSet",
+        "area",
+        "chord",
+        "concave_hull",
+        "dominated",
+        "height",
+        "maximal",
+        "order_alpha",
+        "staircase",
+    ),
 }
 """Public names, by the module that defines them."""
 

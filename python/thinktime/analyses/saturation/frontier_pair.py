@@ -24,6 +24,8 @@ CLOUD_MAX = 1000
 """Observations drawn behind a frontier."""
 POINTS_MAX = 1000
 """Points of a frontier in a result."""
+ROBUST_STEPS = 10
+"""Values of x at which the robust frontier is given."""
 GRID = 25
 """Values of x at which the band of a curve is given."""
 NEAR = 0.95
@@ -96,6 +98,14 @@ class FrontierPair:
     If it is large, the frontier is poorly known or not concave."""
     band: tuple[tuple[float, float, float], ...]
     """(x, low, high) of the curve at 25 values of x."""
+    robust: tuple[tuple[float, Estimate], ...]
+    """(x, height that y exceeds in a tenth of the intervals with at least x): quantiles of order 0.9, which
+    neither errors of readings nor the length of the log raise. Up to 10 values of x; each interval holds by
+    itself."""
+    unlimited: float | None
+    """Share of the intervals near the curve in which no resource was exhausted; None if none was measured.
+
+    Where it is more than a half, the curve is the frontier of the load and not of the machine."""
     regions: tuple[Region, ...]
     """Stretches of x with the same limit."""
     trade_offs: tuple[TradeOff, ...]
@@ -224,6 +234,8 @@ def pair(
         staircase=_pairs(frontier.staircase(values[shown])),
         hollow=1.0 - frontier.area(steps) / area if area > 0 else 0.0,
         band=_band(hull, curves, level),
+        robust=_robust(cloud, level),
+        unlimited=_unlimited(values, labels, hull, blocks.limits),
         regions=parts,
         trade_offs=tuple(item for item in trade_offs[:-1] if item is not None),
         overall=trade_offs[-1],
@@ -246,6 +258,23 @@ def _band(hull: _Array, curves: list[_Array], level: float) -> tuple[tuple[float
     height = frontier.height(hull, grid)
     low = np.quantile([frontier.height(curve, grid) for curve in curves], tail, axis=0)
     return tuple(zip(grid.tolist(), low.tolist(), (2.0 * height - low).tolist(), strict=True))
+
+
+def _robust(cloud: _Array, level: float) -> tuple[tuple[float, Estimate], ...]:
+    """Quantiles of order 0.9 over the values of x that enough intervals reach."""
+    if len(cloud) < frontier.POINTS_LEAST:
+        return ()
+    last = float(np.sort(cloud[:, 0])[-frontier.POINTS_LEAST])
+    steps = np.linspace(0.0, last, ROBUST_STEPS).tolist() if last > 0.0 else [0.0]
+    heights = [(x, frontier.order_alpha(cloud, x, level=level)) for x in steps]
+    return tuple((x, height) for x, height in heights if height is not None)
+
+
+def _unlimited(values: _Array, labels: _Labels, hull: _Array, names: Sequence[str]) -> float | None:
+    """Share of the points near the curve at which no resource was exhausted, of those that were measured."""
+    near = labels[_near(values, hull)]
+    measured = near[near != names.index("unknown")]
+    return float(np.mean(measured == names.index("none"))) if len(measured) else None
 
 
 def _trade_off(

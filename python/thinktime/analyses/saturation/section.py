@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from thinktime.documents import charts
 from thinktime.documents import format as shown
 from thinktime.documents.document import Cell, Col, Cols, Figure, Key, Section, Table
@@ -54,9 +56,13 @@ WORDS: Mapping[str, Callable[..., str]] = {
     "resolution": lambda interval_s: (
         f"Saturation shorter than an interval ({interval_s:.3g} s) cannot be seen. The band of a frontier "
         "shows how much it depends on single blocks of the log, and says nothing about loads that never "
-        "occurred."
+        "occurred. The curve follows the greatest readings, so that their errors raise it."
     ),
 }
+
+
+MOSTLY = 0.5
+"""Share of the intervals near a frontier without an exhausted resource above which it is the load's."""
 
 
 def named(limit: str) -> str:
@@ -78,7 +84,7 @@ def section(result: Saturation | NotApplicable) -> Section:
     keys = _keys(result)
     numbered = enumerate(result.pairs, start=1)
     figures = tuple(_figure(pair, number, keys) for number, pair in numbered if pair.points)
-    optional = (_regions(result), _trade_offs(result), _ceilings(result))
+    optional = (_regions(result), _robust(result), _trade_offs(result), _ceilings(result))
     return Section(
         name="saturation",
         title=TITLE,
@@ -132,10 +138,16 @@ def _sentences(result: Saturation) -> list[str]:
         sentences.append(
             "No resource was exhausted in any interval: this load does not saturate the machine."
         )
+    sentences += [
+        f"The frontier of {pair.x.label} and {pair.y.label} is that of this load and not of the machine: "
+        f"near it, no resource was exhausted in {percent(pair.unlimited)} of the intervals."
+        for pair in result.pairs
+        if pair.unlimited is not None and pair.unlimited > MOSTLY
+    ]
     settled = result.growth.settled
     if settled is False:
         sentences.append("The frontier still moves outwards: the machine can do more than was observed.")
-    elif settled:
+    elif settled and used_up:
         sentences.append(
             "More data fill the frontier in rather than move it outwards: it is near the machine's limit."
         )
@@ -254,6 +266,31 @@ def _regions(result: Saturation) -> Table:
     )
 
 
+def _robust(result: Saturation) -> Table:
+    return Table.of(
+        [(pair, x, height) for pair in result.pairs for x, height in pair.robust],
+        Col("frontier", lambda item: f"{item[0].x.label} and {item[0].y.label}"),
+        Col("with at least", lambda item: shown.quantity(item[1], item[0].x.unit)),
+        Col("exceeded in a tenth", lambda item: item[2]),
+        Col("curve", lambda item: _height(item[0], item[1])),
+        name="saturation-robust",
+        caption="Work that the machine did more of in one interval of ten",
+        notes=(
+            "Of the intervals with at least so much of the first kind of work, a tenth did more of the "
+            "second than this. Errors of readings hardly move it, nor does the length of the log: the curve, "
+            "which follows the greatest readings, is 15 to 21 % too high where readings are off by 3 %. Each "
+            "interval holds by itself (measured: 93 to 98 of 100, with errors of 0, 1 and 3 %).",
+        ),
+        folded=True,
+    )
+
+
+def _height(pair: FrontierPair, x: float) -> str:
+    """Height of the curve at x."""
+    below, above = zip(*pair.curve, strict=True)
+    return shown.quantity(float(np.interp(x, below, above)), pair.y.unit)
+
+
 def _trade_offs(result: Saturation) -> Table:
     def where(item: tuple[FrontierPair, TradeOff]) -> str:
         pair, trade = item
@@ -270,13 +307,21 @@ def _trade_offs(result: Saturation) -> Table:
         rows,
         Col("given up for one more", lambda item: f"{item[0].x.label} for {item[0].y.label}"),
         Col("where", where),
-        Col("limit", lambda item: named(item[1].limit) if item[1].limit else ""),
+        Col("limit", _limit_of),
         Col("price", lambda item: item[1].rate),
         Col("the other way", lambda item: item[1].slope),
         name="saturation-trade-offs",
         caption="Cost of one kind of work in another, on the frontier",
         folded=len(rows) > 8,
     )
+
+
+def _limit_of(item: tuple[FrontierPair, TradeOff]) -> str:
+    """Limit of a trade-off; of a whole frontier, whether it is the machine's."""
+    pair, trade = item
+    if trade.limit:
+        return named(trade.limit)
+    return "nothing: the load's, not the machine's" if (pair.unlimited or 0.0) > MOSTLY else ""
 
 
 def _ceilings(result: Saturation) -> Table:
