@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 from scipy.signal import lfilter
 
+from thinktime.analyses.overhead.comparison import _disjoint
 from thinktime.analyses.overhead.interval_length import JoinedIntervals
 from thinktime.stats.regression.least_squares import LeastSquares
 from thinktime.stats.regression.long_run import LongRunErrors
@@ -111,3 +112,15 @@ def test_costs_with_intervals_joined_are_those_of_the_means():
     for place, size in enumerate((2, 4, 8)):
         means = x.reshape(-1, size, 3).mean(axis=1), y.reshape(-1, size).mean(axis=1)
         np.testing.assert_allclose(costs[:, place], np.linalg.lstsq(*means, rcond=None)[0])
+
+
+@pytest.mark.parametrize(
+    ("requests", "disjoint"),
+    [
+        (["forks", "faults", "forks"], ["forks", "faults"]),
+        (["forks", "faults", "execs+forks"], ["forks+execs", "faults"]),
+        (["a+b", "c", "c+d", "b+d"], ["a+b+c+d"]),
+    ],
+)
+def test_what_one_log_cannot_separate_is_one_request_in_all(requests, disjoint):
+    assert _disjoint(requests) == disjoint

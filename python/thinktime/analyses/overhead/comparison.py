@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.analyses.overhead.analysis import analyse
+from thinktime.log.observations import JOIN
 from thinktime.questions.results import Result, all_or_reason, check_logs
 from thinktime.stats.critical_values import student_t
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
@@ -135,23 +136,48 @@ def _fitted(
 def _chosen(results: Sequence[Overhead], names: Sequence[str]) -> tuple[list[str], tuple[NotCompared, ...]]:
     """Requests that some log needs and every log can estimate; and the others."""
     chosen, refused = [], []
-    for request in dict.fromkeys(request for result in results for request in result.requests):
+    for request in _disjoint([request for result in results for request in result.requests]):
+        parts = request.split(JOIN)
         reasons = [
             (name, item.reason)
             for result, name in zip(results, names, strict=True)
             for item in result.left_out
-            if item.request == request and not item.tested
+            if item.request in parts and not item.tested
         ]
         reasons += [
             (name, NOT_COUNTED)
             for result, name in zip(results, names, strict=True)
-            if request not in (*result.requests, *(item.request for item in result.left_out))
+            if not set(parts) <= _known(result)
         ]
         if reasons:
             refused.append(NotCompared(request=request, reasons=tuple(reasons)))
         else:
             chosen.append(request)
     return chosen, tuple(refused)
+
+
+def _known(result: Overhead) -> set[str]:
+    """Single requests that a log has, in the regression or not."""
+    used = {part for request in result.requests for part in request.split(JOIN)}
+    return used | {item.request for item in result.left_out}
+
+
+def _disjoint(requests: Sequence[str]) -> list[str]:
+    """Requests without repetition; those with a part in common are counted together.
+
+    What one log cannot separate is compared as one in all of them.
+    """
+    groups: list[list[str]] = []
+    for request in requests:
+        parts = request.split(JOIN)
+        overlapping = [group for group in groups if set(group) & set(parts)]
+        members = list(dict.fromkeys(part for group in (*overlapping, parts) for part in group))
+        if overlapping:
+            groups[groups.index(overlapping[0])] = members
+            groups = [group for group in groups if group not in overlapping[1:]]
+        else:
+            groups.append(members)
+    return [JOIN.join(group) for group in groups]
 
 
 def _cost(result: Overhead, name: str) -> Cost:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from thinktime.analyses.overhead.analysis import analyse
 from thinktime.analyses.overhead.design import check_names
 from thinktime.analyses.overhead.regression import FitOptions
+from thinktime.log.observations import JOIN
 from thinktime.questions.results import Result
 from thinktime.stats.estimate import Estimate, NotApplicable
 
@@ -103,6 +104,8 @@ def omit(log: Log, drop: Sequence[str], **options: Any) -> Omission | NotApplica
         return full
     if missing := [name for name in drop if full.cost(name) is None]:
         reasons = {item.request: item.reason.kind.replace("_", " ") for item in full.left_out}
+        for request in full.requests:
+            reasons |= dict.fromkeys(request.split(JOIN), f"counted together: {request}")
         why = "; ".join(f"{name} ({reasons.get(name, 'not among the requests')})" for name in missing)
         return NotApplicable(
             f"the regression has no cost to drop for {why}", f"drop one of {', '.join(full.requests)}"
