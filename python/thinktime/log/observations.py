@@ -262,7 +262,7 @@ def label(name: str) -> str:
 def quantities(log: Log, names: Sequence[str]) -> tuple[Quantity, ...]:
     """Kinds of request that the log has, by name: ``user_time``, one of `SUMS`, a column, or their sum."""
     schema: dict[str, Column] = {column.name: column for column in log.schema("samples")}
-    result = []
+    result: list[Quantity] = []
     for name in names:
         if JOIN in name:
             result += together(quantities(log, name.split(JOIN)), len(name.split(JOIN)))

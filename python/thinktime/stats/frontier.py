@@ -255,8 +255,8 @@ def order_alpha(points: ArrayLike, x: float, alpha: float = 0.9, level: float = 
     heights = np.sort(data[on, 1])
     value = float(heights[max(0, math.ceil(alpha * count) - 1)])
     batch = np.arange(len(data)) * BATCHES // len(data)
-    below = np.bincount(batch, on & (data[:, 1] <= value), BATCHES)
-    _, error = batch_error(below, np.bincount(batch, on, BATCHES))
+    below = np.bincount(batch, on & (data[:, 1] <= value), BATCHES).astype(np.float64)
+    _, error = batch_error(below, np.bincount(batch, on, BATCHES).astype(np.float64))
     reach = critical_values.student_t(level, BATCHES - 1) * error
     first, last = math.floor((alpha - reach) * count) - 1, math.ceil((alpha + reach) * count)
     return Estimate(

@@ -117,7 +117,8 @@ class Regression:
     def robust_reach(self) -> Array:
         """Half width of the interval that holds for correlated errors of unequal size."""
         critical = [critical_values.student_t(self.level, degrees) for degrees in self.degrees.tolist()]
-        return _root(self.covariance) * np.array(critical)
+        reach: Array = _root(self.covariance) * np.array(critical)
+        return reach
 
     def textbook_reach(self) -> Array:
         """Half width of the interval for independent errors of one variance."""

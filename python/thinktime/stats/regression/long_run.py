@@ -31,7 +31,7 @@ def cosines_for(n: int, columns: int = 1) -> int:
     singular.
     """
     least = 2 * columns
-    return max(1, min(max(round(0.41 * n ** (2.0 / 3.0)), least), max(COSINES_MOST, least), n - 1))
+    return max(1, min(max(round(0.41 * math.pow(n, 2.0 / 3.0)), least), max(COSINES_MOST, least), n - 1))
 
 
 class LongRunErrors:
@@ -197,7 +197,7 @@ class _Reference:
         crossed = x[1:].T @ (smoothed[:-1] * both[:, None]) + x[:-1].T @ (smoothed[1:] * both[:, None])
         products = correlation * np.count_nonzero(both)
         products += float(np.trace(bread @ follow @ whole) - np.trace(bread @ crossed))
-        return products / (np.count_nonzero(self._fitted) - float(np.trace(whole)))
+        return float(products / (np.count_nonzero(self._fitted) - float(np.trace(whole))))
 
     def moments(self, weight: Matrix, waves: Matrix) -> tuple[float, float]:
         """Variance of the sum over the expected estimate, and degrees of freedom of the estimate."""

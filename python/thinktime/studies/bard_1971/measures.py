@@ -138,7 +138,7 @@ def _test(laboratory: Laboratory, periods: Sequence[str], request: str) -> Signi
         index = next(index for index, item in enumerate(fit.costs) if item.request == name)
         estimates.append(np.array([fit.costs[index].seconds.value]))
         covariances.append(np.array([[fit.covariance[index][index]]]))
-        degrees.append(fit.degrees)
+        degrees.append(fit.degrees[index])
     return same_mean(estimates, covariances, degrees, f"{request} costs the same in {' and '.join(periods)}")
 
 
