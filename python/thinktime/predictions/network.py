@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-import numpy as np
-
 from thinktime.documents import format as shown
 from thinktime.documents.charts import Axis
 from thinktime.documents.document import Col, Cols, Document, Figure, Finding, Key, Section, Table
@@ -16,9 +14,11 @@ from thinktime.documents.series import Point, Series
 from thinktime.documents.wording import capital
 from thinktime.errors import InputError
 from thinktime.models.prediction import Prediction
-from thinktime.models.queueing.networks import Station, mva
+from thinktime.models.queueing.customers import Customers
+from thinktime.models.queueing.networks import PRODUCT_FORM, Station, mva
+from thinktime.models.queueing.response_times import response_quantiles
+from thinktime.models.uncertain import Known, point
 from thinktime.predictions import prediction as predicted
-from thinktime.predictions.prediction import modelled
 from thinktime.stats.estimate import Estimate
 
 TITLE = "How long do interactions take, by number of users?"
@@ -37,8 +37,10 @@ class Network:
     """Stations, each with the demand of an interaction over all its visits."""
     users: tuple[int, ...]
     """Numbers of users to predict."""
-    think_s: float = 0.0
+    think_s: Known = 0.0
     """Mean think time."""
+    quantiles: tuple[float, ...] = ()
+    """Quantiles of the response time to predict for each of `users`."""
 
     def __post_init__(self) -> None:
         """Refuse a network without stations or users, and two stations of the same name."""
@@ -49,6 +51,12 @@ class Network:
             raise InputError(f"stations {', '.join(names)}: two have the same name")
         if not self.users:
             raise InputError("users is empty; give one number of users or more")
+        for station in self.stations:
+            if not station.delay and station.discipline not in PRODUCT_FORM:
+                raise InputError(
+                    f"station {station.name}: discipline {station.discipline} needs classes; give --class,"
+                    " such as editing,users=20,priority=0"
+                )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +82,8 @@ class NetworkPrediction:
     solution: Prediction
     """Prediction of the model, with arrays over the numbers of users from 1."""
     populations: tuple[Population, ...] = field(repr=False)
+    quantiles: Mapping[int, Prediction] = field(default_factory=dict, repr=False)
+    """Prediction of quantiles of response times, by number of users."""
 
     @property
     def requested(self) -> tuple[Population, ...]:
@@ -91,7 +101,9 @@ class NetworkPrediction:
         ACM Computing Surveys 10 (1978)).
         """
         busiest = max((_limit_s(station) for station in self.network.stations), default=0.0)
-        total = self.network.think_s + math.fsum(station.demands[0] for station in self.network.stations)
+        total = point(self.network.think_s) + math.fsum(
+            station.demands[0] for station in self.network.stations
+        )
         return total / busiest if busiest > 0.0 else math.inf
 
     @property
@@ -115,24 +127,35 @@ def predict(network: Network) -> NetworkPrediction:
         An input is not allowed, or nothing in the network takes time.
     """
     solution = mva(network.stations, max(network.users), network.think_s, course=True)
-    names = ("throughput_per_s", "response_s", "queue", "utilisation")
-    rows = zip(*(np.asarray(solution[name]) for name in names), strict=True)
+    throughput, response, queue, utilisation = (
+        solution.quantity(name) for name in ("throughput_per_s", "response_s", "queue", "utilisation")
+    )
+    stations = range(len(network.stations))
+    units = ["interaction" if station.delay else "share" for station in network.stations]
     return NetworkPrediction(
         network=network,
         solution=solution,
         populations=tuple(
             Population(
-                users=number,
-                throughput=modelled(throughput, "1/s"),
-                response=modelled(response, "s"),
-                queues=tuple(modelled(queue, "interaction") for queue in queues),
+                users=row + 1,
+                throughput=predicted.element(throughput, row),
+                response=predicted.element(response, row),
+                queues=tuple(predicted.element(queue, row, k) for k in stations),
                 utilisations=tuple(
-                    modelled(value, "interaction" if station.delay else "share")
-                    for station, value in zip(network.stations, utilisations, strict=True)
+                    predicted.element(utilisation, row, k).with_unit(units[k]) for k in stations
                 ),
             )
-            for number, (throughput, response, queues, utilisations) in enumerate(rows, start=1)
+            for row in range(max(network.users))
         ),
+        quantiles={
+            number: response_quantiles(
+                network.stations,
+                [Customers("users", users=number, think_s=network.think_s)],
+                network.quantiles,
+            )
+            for number in sorted(set(network.users))
+            if network.quantiles
+        },
     )
 
 
@@ -144,23 +167,33 @@ def document(network: Network) -> Document:
         subtitle=f"{shown.count(len(network.stations), 'station')}, exact mean value analysis.",
         findings=tuple(Finding(text, section=answer.name) for text in answer.summary[:2]),
         sections=(answer,),
-        facts=(("Think time", shown.quantity(network.think_s, "s")),),
+        facts=(("Think time", _shown(network.think_s)),),
         facts_title="What was predicted?",
         origin="Made by thinktime: the same network gives the same page.",
     )
 
 
+def _shown(time: Known) -> str:
+    return shown.estimate(time) if isinstance(time, Estimate) else shown.quantity(time, "s")
+
+
 def section(result: NetworkPrediction) -> Section:
     """Section of the prediction of a network."""
     solution = result.solution
+    stated = next(iter(result.quantiles.values()), solution)
     return Section(
         name="network",
         title=TITLE,
         summary=tuple(_sentences(result)),
-        tables=(_stations(result), _populations(result), predicted.assumptions("network", solution)),
+        tables=(
+            _stations(result),
+            _populations(result),
+            *((_quantiles(result),) if result.quantiles else ()),
+            predicted.assumptions("network", stated),
+        ),
         figures=_figures(result),
-        caveats=predicted.caveats(solution),
-        method=f"{capital(solution.method)}. {solution.source}.",
+        caveats=predicted.caveats(stated),
+        method=f"{capital(solution.method)}. {solution.source}.{predicted.interval(solution)}",
     )
 
 
@@ -177,22 +210,31 @@ def _sentences(result: NetworkPrediction) -> list[str]:
             f"The bottleneck is {bottleneck.name}, which limits the throughput to {limit}; with more than "
             f"about {shown.number(result.saturation)} users interactions queue there."
         )
-    return [*sentences, predicted.judgement(result.solution.assumptions)]
+    stated = next(iter(result.quantiles.values()), result.solution)
+    return [*sentences, predicted.judgement(stated.assumptions)]
+
+
+def demand_of(station: Station, customer: int = 0) -> Known:
+    """Demand of a class at a station, as given."""
+    demands = station.demand_s if isinstance(station.demand_s, tuple) else (station.demand_s,)
+    return demands[customer if len(demands) > 1 else 0]
+
+
+def servers_of(station: Station) -> str:
+    """Servers or rates of a station, in words."""
+    if station.delay:
+        return "delay"
+    if station.rates is not None:
+        return f"rates {', '.join(f'{rate:g}' for rate in station.rates)}"
+    return f"{station.servers:g}"
 
 
 def _stations(result: NetworkPrediction) -> Table:
-    def servers(station: Station) -> str:
-        if station.delay:
-            return "delay"
-        if station.rates is not None:
-            return f"rates {', '.join(f'{rate:g}' for rate in station.rates)}"
-        return f"{station.servers:g}"
-
     return Table.of(
         result.network.stations,
         Col("station", lambda station: station.name),
-        Col("demand", lambda station: station.demands[0], unit="s"),
-        Col("servers", servers),
+        Col("demand", lambda station: predicted.given(demand_of(station), "s"), unit="s"),
+        Col("servers", servers_of),
         Col("discipline", lambda station: None if station.delay else station.discipline),
         name="network-stations",
         caption="Service demand of an interaction at each station",
@@ -211,6 +253,28 @@ def _populations(result: NetworkPrediction) -> Table:
         name="network-users",
         caption="Predicted, by number of users",
         notes=("Number: interactions at a station, waiting or in service.",),
+    )
+
+
+def part_of(q: float) -> str:
+    """Heading of the time that a part of the responses does not exceed."""
+    return f"{100 * q:g} % of responses"
+
+
+def _quantiles(result: NetworkPrediction) -> Table:
+    wanted = result.network.quantiles
+    return Table.of(
+        sorted(result.quantiles.items()),
+        Col("users", lambda item: item[0]),
+        Cols(
+            [part_of(q) for q in wanted],
+            lambda item: [
+                predicted.element(item[1].quantity("response_quantile_s"), row, 0)
+                for row in range(len(wanted))
+            ],
+        ),
+        name="network-quantiles",
+        caption="Response time that a part of the responses does not exceed, by number of users",
     )
 
 

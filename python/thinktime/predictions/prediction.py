@@ -14,6 +14,7 @@ from thinktime.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     from thinktime.models.prediction import Assumption, Prediction, Quantity
+    from thinktime.models.uncertain import Known
 
 MET = {True: "yes", False: "no", None: "not known"}
 
@@ -54,7 +55,7 @@ def section(
         summary=(*summary, judgement(prediction.assumptions)),
         tables=(*tables, _figures(name, prediction, labels, n), assumptions(name, prediction)),
         caveats=(*caveats(prediction), *warnings),
-        method=f"{capital(prediction.method)}. {prediction.source}.{_interval(prediction)}",
+        method=f"{capital(prediction.method)}. {prediction.source}.{interval(prediction)}",
     )
 
 
@@ -73,9 +74,22 @@ def estimate(quantity: Quantity, n: int = 0) -> Estimate:
     )
 
 
+def element(quantity: Quantity, *index: int) -> Estimate:
+    """One value of a quantity that is an array, as a cell: with its interval where it has one."""
+    low, high = (None, None) if quantity.ends is None else (float(end[index]) for end in quantity.ends)
+    method = "interval propagated from the inputs" if low is not None else "model"
+    value = float(np.asarray(quantity.value)[index])
+    return Estimate(value=value, unit=quantity.unit, n=0, method=method, low=low, high=high)
+
+
 def modelled(value: float, unit: str) -> Estimate:
     """Value of a model, as a cell."""
     return Estimate(value=float(value), unit=unit, n=0, method="model")
+
+
+def given(known: Known, unit: str) -> Cell:
+    """Input as a cell: an estimate with its interval, or a number."""
+    return known.with_unit(unit) if isinstance(known, Estimate) else known
 
 
 def judgement(assumptions: Sequence[Assumption]) -> str:
@@ -108,8 +122,9 @@ def assumptions(name: str, prediction: Prediction) -> Table:
     )
 
 
-def _interval(prediction: Prediction) -> str:
-    if all(quantity.low is None for quantity in prediction.quantities):
+def interval(prediction: Prediction) -> str:
+    """Sentence on the intervals of a prediction; empty if it has none."""
+    if all(quantity.low is None and quantity.ends is None for quantity in prediction.quantities):
         return ""
     return (
         " Intervals are those of the inputs, propagated to first order; the model's own error is not in them."
@@ -121,8 +136,8 @@ def _figures(name: str, prediction: Prediction, labels: Mapping[str, str], n: in
         if not isinstance(quantity.value, np.ndarray):
             return [(quantity.name, estimate(quantity, n))]
         return [
-            (f"{quantity.name} {number}", modelled(value, quantity.unit))
-            for number, value in enumerate(quantity.value.ravel().tolist(), start=1)
+            (f"{quantity.name} {number}", element(quantity, *index))
+            for number, index in enumerate(np.ndindex(quantity.value.shape), start=1)
         ]
 
     rows: list[tuple[Cell, ...]] = [

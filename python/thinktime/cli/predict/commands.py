@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,10 +19,10 @@ from thinktime.predictions.inputs import (
     check_complete,
     exact,
     inputs_of,
-    number,
     of_file,
     of_options,
     seconds,
+    share,
     whole,
 )
 from thinktime.predictions.paging import VARIED
@@ -31,7 +30,6 @@ from thinktime.predictions.swap_overhead import Load
 from thinktime.questions.definition import warned
 
 if TYPE_CHECKING:
-    from thinktime.models.queueing.networks import Station
     from thinktime.stats.estimate import Caveat
 
 VALUES_MAX = 200
@@ -295,15 +293,28 @@ def paging(
 def network(
     file: Annotated[
         Path | None,
-        typer.Argument(metavar="[NETWORK.toml]", help="File with think_time, users and [stations.NAME]."),
+        typer.Argument(
+            metavar="[NETWORK.toml]",
+            help="TOML or JSON file with stations, and think_time, users and route, or classes.",
+        ),
     ] = None,
     station: Annotated[
         list[str] | None,
         typer.Option(
             "--station",
-            metavar="NAME=TIME[,KEY=VALUE..]",
-            help="Service demand of an interaction at a station, over all its visits. Keys: servers (a "
-            "number, or delay), discipline (ps or fcfs), variation. Repeatable.",
+            metavar="NAME=TIME[/TIME..][,KEY=VALUE..]",
+            help="Service demand of an interaction at a station, over all its visits, or one for each class "
+            "in their order. Keys: servers (a number, or delay), discipline (ps, fcfs, dps, priority, "
+            "preemptive_priority), variation, visits. Repeatable.",
+        ),
+    ] = None,
+    classes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--class",
+            metavar="NAME,KEY=VALUE..",
+            help="Class of customers. Keys: users and think_time, or arrivals (per second); priority (0 is "
+            "the most urgent), weight. Repeatable.",
         ),
     ] = None,
     think_time: Annotated[
@@ -312,76 +323,64 @@ def network(
     users: Annotated[
         str | None, typer.Option("--users", metavar="N", help="Number of users: 40, or 5..60..5.")
     ] = None,
+    quantiles: Annotated[
+        str | None,
+        typer.Option(
+            "--quantiles", metavar="P,..", help="Also predict quantiles of response times: 50%,90%,99%."
+        ),
+    ] = None,
 ) -> Document:
-    """Predict response time, throughput and queues of a closed network, by number of users.
+    """Predict response times, throughput and queues of a network of stations.
 
-    Exact mean value analysis of users who think and then visit stations, from the service demands of an
-    interaction. Users may be a range; the charts show all numbers of users up to the largest.
+    Users who think and then visit stations, by number of users; or several classes, of users or of arrivals
+    from outside, with priorities. The service demands of an interaction may have intervals (30+-2ms), and so
+    has the prediction. Solutions are exact where the network has a product form; others state their error.
 
     Examples:
 
       thinktime predict network --station cpu=30ms --station disk=40ms --think-time 5s --users 10..120..10
 
-      thinktime predict network --station cpu=30ms,servers=2 --station disk=40ms,discipline=fcfs --users 40
+      thinktime predict network --station cpu=30+-2ms,servers=2 --think-time 1s --users 40 --quantiles 90%,99%
+
+      thinktime predict network --station cpu=30ms --station disk=40ms --class queries,arrivals=12
+
+      thinktime predict network --class editing,users=20,think_time=10s --class batch,users=2,priority=1
+      --station cpu=0.1s/3s,discipline=preemptive_priority --station disk=40ms/1s
 
       thinktime predict network machine.toml --station disk=20ms --users 1..100 -o network.html
     """
-    from thinktime import toml
+    from thinktime.predictions import classes as several
+    from thinktime.predictions import network_input
     from thinktime.predictions.network import Network, document
 
-    table = {} if file is None else toml.read(file)
-    if unknown := set(table) - {"stations", "think_time", "users"}:
-        raise InputError(
-            f"{file}: {unknown.pop()}: is not a key of a network; give stations, think_time, users"
-        )
-    listed = table.get("stations", {})
-    if not isinstance(listed, Mapping):
-        raise InputError(f"{file}: stations is {listed!r}; give a table, such as [stations] with cpu = 0.03")
-    stations = {name: _station(name, entry, f"{file}: ") for name, entry in listed.items()}
-    for text in station or ():
-        name, entry = _station_text(text)
-        stations[name] = _station(name, entry, "--station ")
-    think = table.get("think_time", 0) if think_time is None else think_time
-    population = table.get("users") if users is None else users
-    if population is None:
-        raise InputError("no number of users is given; give --users, such as 40 or 5..60..5")
+    table = network_input.read(file)
+    table = network_input.with_options(table, station or (), classes or ())
+    table |= {
+        name: value
+        for name, value in (("think_time", think_time), ("users", users), ("quantiles", quantiles))
+        if value is not None
+    }
+    wanted = _several_shares(table.pop("quantiles", None), "--quantiles")
+    if table["classes"]:
+        return several.document(network_input.several_classes(table, wanted))
+    if "users" not in table:
+        raise InputError("no number of users is given; give --users, such as 40 or 5..60..5, or --class")
     described = Network(
-        stations=tuple(stations.values()),
-        users=tuple(whole(value, "--users") for value in _values(population, "--users")),
-        think_s=exact(seconds, think, "--think-time"),
+        stations=network_input.single_class(table),
+        users=tuple(whole(value, "--users") for value in _values(table["users"], "--users")),
+        think_s=seconds(table.get("think_time", 0), "--think-time"),
+        quantiles=wanted,
     )
     return document(described)
 
 
-def _station_text(text: str) -> tuple[str, dict[str, str]]:
-    """Name and keys of a station, from NAME=TIME[,KEY=VALUE..]."""
-    pairs = [part.partition("=") for part in text.split(",")]
-    if not all(key and equals and value for key, equals, value in pairs):
-        raise InputError(f"--station {text}: give NAME=TIME[,KEY=VALUE..], such as cpu=30ms,servers=2")
-    (name, _, demand), *others = pairs
-    return name, {"demand": demand} | {key: value for key, _, value in others}
-
-
-def _station(name: str, entry: object, item: str) -> Station:
-    """Station of a network, from the keys that a file or an option gives it."""
-    from thinktime.models.queueing.networks import Station
-
-    keys = dict(entry) if isinstance(entry, Mapping) else {"demand": entry}
-    readers = {"servers": _servers, "discipline": lambda value, _: str(value), "variation": _variation}
-    if unknown := set(keys) - {"demand", *readers}:
-        raise InputError(
-            f"{item}{name}: {unknown.pop()}: is not a key of a station; give demand, {', '.join(readers)}"
-        )
-    if "demand" not in keys:
-        raise InputError(f"{item}{name}: its demand is not given; give demand, such as 40ms")
-    demand_s = exact(seconds, keys.pop("demand"), f"{item}{name}")
-    given: dict[str, Any] = {key: readers[key](value, f"{item}{name}: {key}") for key, value in keys.items()}
-    return Station(name=name, demand_s=demand_s, **given)
-
-
-def _servers(value: object, item: str) -> float:
-    return math.inf if value == "delay" else whole(value, item)
-
-
-def _variation(value: object, item: str) -> float:
-    return exact(number, value, item)
+def _several_shares(given: object, item: str) -> tuple[float, ...]:
+    """Probabilities between 0 and 1, of a list or of a text with commas; none if not given."""
+    if given is None:
+        return ()
+    texts = given if isinstance(given, list) else str(given).split(",")
+    values = tuple(exact(share, text, item) for text in texts)
+    for value in values:
+        if not 0.0 < value < 1.0:
+            raise InputError(f"{item} {value:g}: give a part between 0 and 1, such as 90%")
+    return values

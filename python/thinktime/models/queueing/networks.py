@@ -136,7 +136,7 @@ def _plain(known: Known) -> Known:
 
 @with_intervals
 def mva(
-    stations: Sequence[float | Station], users: int, think_s: float = 0.0, *, course: bool = False
+    stations: Sequence[Known | Station], users: int, think_s: Known = 0.0, *, course: bool = False
 ) -> Prediction:
     r"""Exact prediction for a closed network with one class of users.
 
@@ -264,12 +264,11 @@ def _named(stations: Sequence[float | Station]) -> list[Station]:
 
 def _exponential_if_fcfs(discipline: str, variation: float | None, where: str = "") -> Assumption:
     """Condition of product form on a station whose service times have this coefficient of variation."""
+    place = where.removeprefix(" of ") or "the station"
     if discipline not in PRODUCT_FORM:
-        return Assumption(
-            f"the station{where} treats all classes alike: it has no priorities or weights", False
-        )
+        return Assumption(f"{place} treats all classes alike: it has no priorities or weights", False)
     if discipline == "ps":
-        return Assumption(f"the station{where} is shared; its service times may have any distribution", True)
+        return Assumption(f"{place} is shared; its service times may have any distribution", True)
     met = None if variation is None else variation == 1.0
     return Assumption(f"service times{where} are exponential, as first come first served needs", met)
 
@@ -288,8 +287,8 @@ def _assumptions(stations: Sequence[Station]) -> tuple[Assumption, ...]:
 @with_intervals
 def machine_repairman(
     users: int,
-    think_s: float,
-    service_s: float,
+    think_s: Known,
+    service_s: Known,
     servers: int = 1,
     *,
     discipline: str = "fcfs",
@@ -350,7 +349,7 @@ def machine_repairman(
 
 
 @with_intervals
-def mva_classes(stations: Sequence[Station], users: Sequence[int], think_s: Sequence[float]) -> Prediction:
+def mva_classes(stations: Sequence[Station], users: Sequence[int], think_s: Sequence[Known]) -> Prediction:
     r"""Exact prediction for a closed network with several classes of users.
 
     .. math:: R_{kr}(n) = D_{kr} (1 + Q_k(n - 1_r)), \quad
@@ -409,7 +408,7 @@ def _check_size(rates: Sequence[list[float] | None], population: Sequence[int]) 
 
 
 def as_classes(
-    stations: Sequence[Station], users: Sequence[int], think_s: Sequence[float]
+    stations: Sequence[Station], users: Sequence[int], think_s: Sequence[Known]
 ) -> tuple[list[Station], Array, list[int], Array]:
     """Stations, demands as rows of stations, users and think times, checked against each other."""
     stations = arguments.records(stations, Station, "stations")
