@@ -18,6 +18,7 @@ __all__ = ["read", "value"]
 
 NESTING_MAX = 64
 """Most levels of lists and tables: whatever walks through them may do so recursively."""
+DIGITS = "a whole number has thousands of digits, more than Python converts; give fewer digits"
 
 
 def read(path: Path, *, dates: bool = False) -> dict[str, Any]:
@@ -41,6 +42,8 @@ def read(path: Path, *, dates: bool = False) -> dict[str, Any]:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: is not TOML: {error}") from None
+    except ValueError:
+        raise InputError(f"{path}: {DIGITS}") from None
     except RecursionError:
         raise InputError(f"{path}: its lists and tables are nested too deeply; give fewer levels") from None
     try:
@@ -63,6 +66,8 @@ def value(text: str) -> Any:
     except tomllib.TOMLDecodeError as error:
         example = '[{name = "cpu", service = 0.5}] or [{"name": "cpu", "service": 0.5}]'
         raise InputError(f"{text} is neither TOML nor JSON ({error}); write lists as {example}") from None
+    except ValueError:
+        raise InputError(DIGITS) from None
     if len(table) > 1:
         raise InputError(f"{text} is more than one value; give one")
     _check(table, dates=False)

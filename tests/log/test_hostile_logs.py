@@ -69,13 +69,19 @@ def part(log, table):
 def write_part(log, table, rows):
     """A part in place of the first one, listed as a writer would list it."""
     pyarrow.parquet.write_table(rows, part(log, table), compression="zstd")
+    list_part(log, table, rows.num_rows)
+
+
+def list_part(log, table, count=None):
+    """The ledger with the bytes, the checksum and the number of rows of the first part of `table`."""
     manifest = read_manifest(log)
     ledger = log / f"ledger-{manifest['ledger']['number']:06}.jsonl"
     entries = [json.loads(line) for line in ledger.read_text().splitlines()]
     for entry in entries:
         if (entry["table"], entry["part"]) == (table, 1):
             data = part(log, table).read_bytes()
-            entry |= {"rows": rows.num_rows, "bytes": len(data), "crc32": f"{zlib.crc32(data):08x}"}
+            entry |= {"bytes": len(data), "crc32": f"{zlib.crc32(data):08x}"}
+            entry["rows"] = entry["rows"] if count is None else count
     text = "".join(json.dumps(entry) + "\n" for entry in entries).encode()
     ledger.write_bytes(text)
     manifest["ledger"] |= {"bytes": len(text), "crc32": f"{zlib.crc32(text):08x}"}
@@ -388,6 +394,42 @@ def test_sums_by_group_have_the_same_bits_however_the_rows_are_cut():
     assert by_group([chunked.lazy()], "user", ["cpu_s"]).equals(result)
     unknown = rows.with_columns(cpu_s=pl.when(pl.col("user") != "u3").then("cpu_s"))
     assert by_group([unknown.lazy()], "user", ["cpu_s"])["cpu_s"].null_count() == 1
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("listed", [True, False], ids=["checksums right", "checksums wrong"])
+@pytest.mark.parametrize("seed", range(3))
+def test_bytes_of_a_part_that_changed_end_in_a_message_or_a_report(log, commands, seed, listed):
+    choice = random.Random(seed)
+    table = choice.choice(sorted(folder.name for folder in log.iterdir() if folder.is_dir()))
+    data = bytearray(part(log, table).read_bytes())
+    for _ in range(choice.choice([1, 3, 20])):
+        place = choice.randrange(len(data))
+        data[place] ^= 1 << choice.randrange(8)
+    part(log, table).write_bytes(data)
+    if listed:
+        list_part(log, table)
+    statuses, _ = commands(log, choice.sample(ONE_LOG, 3))
+    assert listed or statuses[0] == 1
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("change", ["dropped", "null", "list", "shuffled", "doubled", "binary"])
+def test_columns_and_rows_that_changed_end_in_a_message_or_a_report(log, commands, change):
+    choice = random.Random(change)
+    rows = pyarrow.parquet.read_table(part(log, "samples"))
+    name, count = choice.choice(rows.schema.names[1:]), rows.num_rows
+    if change == "dropped":
+        rows = rows.drop_columns([name])
+    elif change == "shuffled":
+        rows = rows.take(pa.array(choice.sample(range(count), count)))
+    elif change == "doubled":
+        rows = pa.concat_tables([rows, rows])
+    else:
+        values = {"null": pa.nulls(count), "list": [[1]] * count, "binary": [b"\xff\xfe"] * count}
+        rows = replaced(rows, name, values[change])
+    write_part(log, "samples", rows)
+    commands(log, choice.sample(ONE_LOG, 3))
 
 
 def test_a_log_writer_cannot_be_misled_by_these_tests(tmp_path):

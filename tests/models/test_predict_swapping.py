@@ -90,6 +90,8 @@ def test_several_sizes_with_a_swap_time_each(run):
         (("machine.toml", "--dispatch", "lottery"), "--dispatch lottery: give one of slices, sharing"),
         (("machine.toml", "--own-controller", "maybe"), "--own-controller maybe: give yes or no"),
         (("machine.toml", "--minimum-time-in", "3+-1s"), "give it without an interval"),
+        (("machine.toml", "--compute", "4+-5"), "nothing can be predicted at -1 s, an end of the interval"),
+        (("machine.toml", "--swap-time", "1e308"), "--swap-time 1e308: is too large to compute with"),
         (("machine.toml", "--what-if", "colour=red"), "--what-if colour=red: give NAME=VALUE"),
         (("machine.toml", "--what-if", "memory=100"), "--what-if memory=100: size is 157, and memory 100"),
         (("machine.toml", "--what-if", " "), "changes nothing"),

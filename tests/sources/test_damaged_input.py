@@ -36,6 +36,7 @@ WORDS = st.sampled_from(
         '"a"',
         "''",
         "9" * 400,
+        "9" * 5000,
         "\u202e",
         "{}",
         "1979-05-27",
@@ -165,6 +166,14 @@ def test_dates_are_refused_by_name(date, place):
         pytest.raises(InputError, match=r"think.*: .* is a date or a time of day; give a number, or a text"),
     ):
         parameters.read(path, [])
+
+
+@pytest.mark.parametrize("value", ["9" * 5000, f"[1, {'9' * 5000}]"])
+def test_numbers_of_thousands_of_digits_are_refused(value):
+    with file_of(f"think = {value}\n") as path, pytest.raises(InputError, match="thousands of digits"):
+        parameters.read(path, [])
+    with pytest.raises(InputError, match=r"digits|whole number"):
+        simulated.resolve("ctss", parameters.read(None, [f"users={value}"]))
 
 
 def test_a_date_among_the_values_of_a_list_is_refused_by_name():

@@ -27,6 +27,7 @@ def command(
 
       thinktime check run --format json
     """
+    from thinktime.documents.format import count
     from thinktime.log import Log
 
     opened = Log.open(log)
@@ -37,7 +38,7 @@ def command(
         for defect in defects:
             place = " ".join(text for text in (defect.file, defect.place, defect.item) if text)
             messages.line(f"{defect.severity}: {place}: {defect.message}; {defect.remedy}")
-        messages.line(f"{log}: tables {', '.join(opened.tables) or 'none'}; {len(defects)} defects")
+        messages.line(f"{log}: tables {', '.join(opened.tables) or 'none'}; {count(len(defects), 'defect')}")
     errors = sum(defect.severity == "error" for defect in defects)
     if errors:
-        raise WorkError(f"{log}: {errors} errors, listed above")
+        raise WorkError(f"{log}: {count(errors, 'error')}, listed above")

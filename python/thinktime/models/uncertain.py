@@ -89,11 +89,15 @@ def propagated(
     Raises
     ------
     InputError
-        The intervals have different levels of confidence.
+        The intervals have different levels of confidence, or a value or the end of an interval is beyond
+        what can be computed with.
     """
     uncertain = _with_both_ends(inputs)
-    central = evaluate({})
-    moved = [[evaluate({item: item.low or 0.0}), evaluate({item: item.high or 0.0})] for item in uncertain]
+    try:
+        central = evaluate({})
+    except OverflowError:
+        raise InputError("an input is too large to compute with; give all times in seconds") from None
+    moved = [[_moved(evaluate, item, item.low), _moved(evaluate, item, item.high)] for item in uncertain]
     quantities = []
     for name, (value, unit) in central.items():
         low, high = _reach(value, [[end[name][0] for end in pair] for pair in moved])
@@ -192,6 +196,20 @@ def _between(quantity: Quantity, moved: Sequence[Prediction]) -> Quantity:
     if not central.ndim:
         return replace(quantity, low=float(low), high=float(high))
     return replace(quantity, ends=np.stack([low, high]))
+
+
+def _moved(
+    evaluate: Callable[[Choice], Mapping[str, tuple[float, str]]], item: Estimate, end: float | None
+) -> Mapping[str, tuple[float, str]]:
+    """Quantities with `item` at one end of its interval, which may be where no quantity exists."""
+    try:
+        return evaluate({item: end or 0.0})
+    except ArithmeticError:
+        unit = f" {item.unit}" if item.unit else ""
+        raise InputError(
+            f"nothing can be predicted at {end or 0.0:g}{unit}, an end of the interval of the input "
+            f"{item.value:g}{unit}; give a narrower interval"
+        ) from None
 
 
 def _reach(value: float, moved: list[list[float]]) -> tuple[float | None, float | None]:

@@ -29,6 +29,8 @@ UNIT = re.compile(r"[a-z%]+$", re.IGNORECASE)
 """Unit at the end of a number."""
 KEYS = {"think_s": "think_time", "service_s": "service_time"}
 """Names of fields that, without their unit, do not show that they are times."""
+LARGEST = 1e100
+"""Largest input: products of a few of them are still numbers."""
 TRUTH = {"yes": True, "true": True, "no": False, "false": False}
 
 
@@ -334,6 +336,8 @@ def _plain(text: str, item: str) -> float:
         value = -1.0
     if not 0.0 <= value < float("inf"):
         raise InputError(f"{item} {text}: give a number of at least 0")
+    if value > LARGEST:
+        raise InputError(f"{item} {text}: is too large to compute with; give at most {LARGEST:g}")
     return value
 
 
