@@ -1,5 +1,6 @@
 """Designed experiments: designs are read strictly; runs survive kills and grow, to the same figures."""
 
+import json
 import os
 import signal
 import subprocess
@@ -293,3 +294,34 @@ def test_progress_goes_from_what_there_is_to_all(design, tmp_path):
     assert (seen[-1].cells_done, seen[-1].replications_done, seen[-1].replications) == (6, 24, 24)
     run(replace(design, replications=6), tmp_path / "runs", resume=True, progress=seen.append)
     assert seen[-1].replications_done == 36
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda runs: runs.pop("cells"), "cells is missing"),
+        (lambda runs: runs.update(cells=5), "cells is 5, but must be a list of tables"),
+        (lambda runs: runs["cells"][0].pop("log"), "log is missing"),
+        (lambda runs: runs["cells"][0].update(levels=[1]), "levels is"),
+        (lambda runs: runs.update(factors={"users": 5}), "factors must be lists of levels"),
+        (lambda runs: runs.update(schema_version="x"), "schema_version is 'x'"),
+        (lambda runs: runs.update(seed=None), "seed is missing"),
+        (lambda runs: runs.update(parameters="x"), "parameters is 'x', but must be a table"),
+    ],
+)
+def test_a_description_of_runs_that_was_changed_is_refused_by_key(tmp_path, change, words):
+    Runs.create(
+        tmp_path, system="apl360", seed=1, factors={"users": [5]}, levels=[{"users": 5}], parameters={}
+    )
+    runs = json.loads((tmp_path / "runs.json").read_text())
+    change(runs)
+    (tmp_path / "runs.json").write_text(json.dumps(runs))
+    with pytest.raises(InputError, match=rf"runs.json: .*{words}"):
+        Runs.open(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["[]", "5", "[" * 100_000, "{"])
+def test_a_description_of_runs_that_is_none_is_refused(tmp_path, text):
+    (tmp_path / "runs.json").write_text(text)
+    with pytest.raises(InputError, match=r"runs.json: (is no table|cannot be read)"):
+        Runs.open(tmp_path)

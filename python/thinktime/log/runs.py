@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -124,22 +125,47 @@ class Runs:
             return cls._of_log(folder)
         try:
             found = json.loads((folder / FILE_NAME).read_text())
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise InputError(f"{folder / FILE_NAME}: cannot be read: {error}") from error
-        if found.get("format") != FORMAT or found.get("schema_version", 0) > SCHEMA_VERSION:
+        if not isinstance(found, dict):
+            raise InputError(f"{folder / FILE_NAME}: is no table; make the runs again")
+        written = facts.Facts(file=str(folder / FILE_NAME), place="runs", values=found)
+        if found.get("format") != FORMAT or (written.whole("schema_version") or 0) > SCHEMA_VERSION:
             raise InputError(
                 f"{folder / FILE_NAME}: format {found.get('format')!r}, "
                 f"version {found.get('schema_version')!r}: "
                 f"this thinktime reads {FORMAT!r} up to version {SCHEMA_VERSION}"
             )
-        cells = tuple(Cell(levels=cell["levels"], path=folder / cell["log"]) for cell in found["cells"])
+        return cls._of_file(folder, written)
+
+    @classmethod
+    def _of_file(cls, folder: Path, written: facts.Facts) -> Runs:
+        """Runs that `create` described."""
+        for key in ("system", "seed", "factors", "parameters", "common_random_numbers", "cells"):
+            written.needed(key)
+        cells = tuple(
+            Cell(
+                levels=dict(cell.table("levels").values),
+                path=folder / (cell.needed("log").text("log") or ""),
+            )
+            for cell in written.tables("cells")
+        )
+        factors = written.table("factors").values
+        seed = written.values["seed"]
+        levels = [level for cell in cells for level in cell.levels.values()]
+        if not all(isinstance(listed, list) for listed in factors.values()):
+            raise InputError(f"{written.file}: factors must be lists of levels; make the runs again")
+        if not all(isinstance(level, Level) for level in chain(levels, *factors.values())):
+            raise InputError(f"{written.file}: a level is neither number nor text; make the runs again")
+        if not isinstance(seed, int):
+            raise InputError(f"{written.file}: seed is {seed!r}, but must be a whole number")
         return cls(
             path=folder,
-            system=found["system"],
-            seed=found["seed"],
-            factors=found["factors"],
-            parameters=found["parameters"],
-            common_random_numbers=found["common_random_numbers"],
+            system=written.text("system") or "",
+            seed=seed,
+            factors=factors,
+            parameters=dict(written.table("parameters").values),
+            common_random_numbers=written.flag("common_random_numbers") or False,
             cells=cells,
         )
 
