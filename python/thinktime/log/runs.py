@@ -163,7 +163,7 @@ class Runs:
             path=folder,
             system=written.text("system") or "",
             seed=seed,
-            factors=factors,
+            factors=dict(factors),
             parameters=dict(written.table("parameters").values),
             common_random_numbers=written.flag("common_random_numbers") or False,
             cells=cells,
