@@ -104,7 +104,6 @@ def test_every_number_of_users_is_drawn():
         (("--station", "cpu=0s", "--users", "5"), "give at least one time above 0"),
         (("--station", "cpu=3ms", "--users", "2.5"), "--users 2.5: give a whole number of at least 1"),
         (("--station", "cpu=3ms", "--users", "5..1"), "--users 5..1: give a number"),
-        (("--station", "cpu=1e308", "--users", "5"), "cpu 1e308: is too large to compute with"),
         (("none.toml",), "none.toml"),
         (("--station", "cpu=3ms,discipline=priority", "--users", "5"), "discipline priority needs classes"),
         (("--station", "cpu=3ms/4ms", "--users", "5"), "station cpu: demand has 2 values; give one, or 1"),
@@ -212,12 +211,3 @@ def test_demands_with_intervals_give_intervals(run):
         throughput, response = row[1], row[2]
         assert [throughput["low"], throughput["value"]] == pytest.approx([1 / 0.55, 2.0])
         assert [response["low"], response["high"]] == pytest.approx([0.45 * row[0], 0.55 * row[0]])
-
-
-@pytest.mark.parametrize("value", ["5", "[1]", '"cpu"', "[[1]]"])
-def test_stations_of_a_file_are_a_table(run, tmp_path, value):
-    (tmp_path / "other.toml").write_text(f"users = 5\nstations = {value}\n")
-    status, output, errors = run("other.toml")
-    assert (status, output) == (2, "")
-    assert "other.toml: stations is" in errors
-    assert "give a table, such as [stations]" in " ".join(errors.split())
