@@ -124,3 +124,18 @@ def test_costs_with_intervals_joined_are_those_of_the_means():
 )
 def test_what_one_log_cannot_separate_is_one_request_in_all(requests, disjoint):
     assert _disjoint(requests) == disjoint
+
+
+def test_only_intervals_of_one_stretch_are_joined():
+    """Stretches of 5 and 11 rows: the mean of the fifth row is its own, that of the sixth begins anew."""
+    random = np.random.default_rng(7)
+    x = np.column_stack([np.ones(16), random.random(16)])
+    y, segments = random.normal(size=16), np.repeat([3, 4], [5, 11])
+    fit = LeastSquares.of(x, y).solve()
+    joined = JoinedIntervals(fit)
+    for part in np.split(np.arange(16), [2, 6, 7]):
+        joined.absorb(x[part], y[part] - x[part] @ fit.coefficients, segments[part])
+    costs, _ = joined.tests(["same", "same"])
+    parts = np.split(np.arange(16), [4, 5, 9, 13])
+    means = np.vstack([np.tile(x[part].mean(axis=0), (len(part), 1)) for part in parts])
+    np.testing.assert_allclose(costs[:, 1], np.linalg.lstsq(means, y, rcond=None)[0])

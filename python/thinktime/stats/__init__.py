@@ -28,6 +28,7 @@ CONTENTS: dict[str, tuple[str, ...]] = {
     "regression.long_run": ("LongRunErrors",),
     "regression.robust": ("drop_outliers", "huber", "non_negative"),
     "regression.selection": ("forward", "stepwise"),
+    "regression.separation": ("choose",),
     "designs.anova": ("anova", "one_way", "relative_efficiency"),
     "designs.contrasts": ("Component", "contrast", "orthogonal_polynomials", "polynomial_contrasts"),
     "designs.effect_sizes": ("partial_eta_squared", "partial_omega_squared"),

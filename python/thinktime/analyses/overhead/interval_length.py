@@ -40,42 +40,47 @@ class JoinedIntervals:
         self._fit = fit
         self._errors = LongRunErrors(fit, fit.n, further=len(JOINED) * columns)
         self._rows = [LeastSquares(columns) for _ in JOINED]
-        self._waiting: list[tuple[Array, Array]] = []
-        self._segment: int | None = None
+        self._waiting: tuple[Array, Array, NDArray[np.int64]] = (
+            np.zeros((0, columns)),
+            np.zeros(0),
+            np.zeros(0, dtype=np.int64),
+        )
+        self._last: tuple[int, int] | None = None
 
     def absorb(self, x: Array, residuals: Array, segments: NDArray[np.int64]) -> None:
         """Add rows that were fitted, in the order of time."""
-        breaks = np.flatnonzero(np.diff(segments)) + 1
-        for part in np.split(np.arange(len(residuals)), breaks):
-            if not len(part):
-                continue
-            if self._segment is not None and self._segment != int(segments[part[0]]):
-                self._flush()
-            self._segment = int(segments[part[0]])
-            self._waiting.append((x[part], residuals[part]))
-            if sum(len(rest) for _, rest in self._waiting) >= JOINED[-1]:
-                self._flush(whole=True)
-
-    def _flush(self, *, whole: bool = False) -> None:
-        """Pass on the rows that wait; with `whole` only as many as fill the longest intervals."""
-        if not self._waiting:
+        if not len(residuals):
             return
-        x = np.vstack([rows for rows, _ in self._waiting])
-        residuals = np.concatenate([rest for _, rest in self._waiting])
-        end = len(residuals) // JOINED[-1] * JOINED[-1] if whole else len(residuals)
-        self._waiting = [(x[end:], residuals[end:])] if end < len(residuals) else []
-        means = [_means(x[:end], size) for size in JOINED]
+        rows = np.arange(len(residuals))
+        begins = np.concatenate([[True], np.diff(segments) != 0])
+        places = rows - np.maximum.accumulate(np.where(begins, rows, 0))
+        if self._last is not None and self._last[0] == int(segments[0]):
+            places[segments == segments[0]] += self._last[1] + 1
+        self._last = (int(segments[-1]), int(places[-1]))
+        held_x, held_residuals, held_places = self._waiting
+        x, residuals = np.vstack([held_x, x]), np.concatenate([held_residuals, residuals])
+        places = np.concatenate([held_places, places])
+        # Rows from the last start of a longest interval on wait for the others of it.
+        end = int(np.flatnonzero(places % JOINED[-1] == 0)[-1])
+        self._waiting = (x[end:], residuals[end:], places[end:])
+        self._add(x[:end], residuals[:end], places[:end])
+
+    def _add(self, x: Array, residuals: Array, places: NDArray[np.int64]) -> None:
+        """Add rows of whole intervals, given their places in the stretch."""
+        if not len(residuals):
+            return
+        means = [_means(x, np.flatnonzero(places % size == 0)) for size in JOINED]
         for rows, mean in zip(self._rows, means, strict=True):
-            rows.absorb(mean, residuals[:end])
-        self._errors.absorb(x[:end], residuals[:end], further=np.hstack(means))
+            rows.absorb(mean, residuals)
+        self._errors.absorb(x, residuals, further=np.hstack(means))
 
     def tests(self, hypotheses: list[str]) -> tuple[Array, tuple[SignificanceTest, ...]]:
-        """Costs by number of joined intervals, and a test of each cost.
+        """Costs by number of joined intervals, and a test of each cost, when all rows have been added.
 
         The costs have the shape (columns, 3), nan where intervals joined do not determine them. p of a cost
         is three times the least of its three (Bonferroni), adjusted over all costs (Holm).
         """
-        self._flush()
+        self._add(*self._waiting)
         columns = len(self._fit.coefficients)
         fits = [rows.solve() for rows in self._rows]
         bread = self._fit.unscaled_covariance
@@ -108,10 +113,8 @@ class JoinedIntervals:
         return self._fit.coefficients[:, None] + changes, tuple(adjusted(single))
 
 
-def _means(x: Array, size: int) -> Array:
-    """Each row's mean with the rows that it is joined with."""
-    group = np.arange(len(x)) // size
-    starts = np.arange(0, len(x), size)
+def _means(x: Array, starts: NDArray[np.int64]) -> Array:
+    """Each row's mean with the rows that it is joined with, which begin at `starts`."""
     counts = np.diff([*starts.tolist(), len(x)])
-    means: Array = (np.add.reduceat(x, starts, axis=0) / counts[:, None])[group]
+    means: Array = np.repeat(np.add.reduceat(x, starts, axis=0) / counts[:, None], counts, axis=0)
     return means

@@ -61,7 +61,7 @@ def forward(
     the one that explains more enters, and the other would only make both costs uncertain.
 
     Limitations: the F is that of independent errors. Under autocorrelation it is too large, hence a column
-    that enters may still have an interval that includes zero.
+    that enters may still have an interval that includes zero; `separation.choose` allows for it.
 
     Parameters
     ----------
