@@ -101,7 +101,7 @@ WORDS: Mapping[str, Callable[..., str]] = {
     ),
     "persistent_errors": lambda correlation: (
         f"Errors last long (correlation of successive ones {correlation:.2f}): above 0.9, intervals "
-        "were measured to hold in as few as 91 of 100 logs where 95 are stated. Record longer."
+        "were measured to hold in as few as 90 of 100 logs where 95 are stated. Record longer."
     ),
     "many_outliers": lambda outliers, n, above: (
         f"{outliers} of {n} intervals were dropped as outliers ({above} with more system time than fitted): "
@@ -146,7 +146,8 @@ WORDS: Mapping[str, Callable[..., str]] = {
     ),
     "after_selection": lambda: (
         "Costs and intervals of selected requests assume that requests without a row cost nothing, which the "
-        "data only fail to refute. The intervals among all requests do not assume it."
+        "data only fail to refute; if they do cost something, the base contains it. The intervals among all "
+        "requests do not assume it."
     ),
     "changes_with_length": lambda labels: (
         f"The cost of {_names(labels)} changes when successive intervals are joined, by more than chance: "
