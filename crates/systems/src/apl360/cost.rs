@@ -4,9 +4,11 @@ use super::config::Config;
 use crate::kernel::{Cost, RunLength, rate, throughput};
 
 /// Events of an input besides its slices: typing, swaps, the reply.
-const EVENTS_PER_INPUT: f64 = 8.0;
+const EVENTS_PER_INPUT: f64 = 3.6;
 /// Events of a time slice: dispatching, the slice, an interrupt that ends it, its share of a swap.
-const EVENTS_PER_SLICE: f64 = 4.0;
+const EVENTS_PER_SLICE: f64 = 0.95;
+/// Share of the bursts of output, and of the accesses to libraries, that come in the time of a run.
+const SHARE_IN_TIME: f64 = 0.5;
 /// Memory of a user with its random streams [byte].
 const USER_BYTES: f64 = 1024.0;
 
@@ -27,8 +29,8 @@ impl Config {
         Cost::default()
             .events("insertion_time", EVENTS_PER_INPUT * inputs)
             .events("time_slice", EVENTS_PER_SLICE * slices.min(most_slices))
-            .events("output_burst", bursts)
-            .events("library_accesses", accesses)
+            .events("output_burst", SHARE_IN_TIME * bursts)
+            .events("library_accesses", SHARE_IN_TIME * accesses)
             .bytes("users", USER_BYTES * users)
     }
 }

@@ -6,11 +6,13 @@ use super::users::Class;
 use crate::kernel::{Cost, RunLength, rate, throughput};
 
 /// Events per second of the running machine: base work and the printer.
-const EVENTS_PER_SECOND: f64 = 3.0;
+const EVENTS_PER_SECOND: f64 = 1.0;
 /// Events of a VSIO or of a page exception: the burst, CP's work, the device.
-const EVENTS_PER_REQUEST: f64 = 3.0;
+const EVENTS_PER_REQUEST: f64 = 0.26;
+/// Events of a line that is printed.
+const EVENTS_PER_PRINTED: f64 = 2.8;
 /// Events of an interaction besides its requests: typing, CP's work for the line, admission.
-const EVENTS_PER_INTERACTION: f64 = 4.0;
+const EVENTS_PER_INTERACTION: f64 = 1.2;
 /// Factor of a busy day on the number of users, and by which log-ons are drawn and thinned.
 const BUSIEST: f64 = 4.0;
 /// Share of a working set that is not in core.
@@ -52,7 +54,7 @@ impl Config {
             cost = cost
                 .events(format!("{name}_think"), EVENTS_PER_INTERACTION * class.interactions * served)
                 .events(format!("{name}_vsio_gap"), EVENTS_PER_REQUEST * class.requests * served)
-                .events(format!("{name}_print_lines"), EVENTS_PER_REQUEST * class.printed * served);
+                .events(format!("{name}_print_lines"), EVENTS_PER_PRINTED * class.printed * served);
         }
         cost
     }

@@ -5,9 +5,11 @@ use super::users::Step;
 use crate::kernel::{Cost, RunLength, rate, throughput};
 
 /// Events of an interaction besides its turns and transfers: typing, its lines, swaps in and out.
-const EVENTS_PER_INTERACTION: f64 = 10.0;
+const EVENTS_PER_INTERACTION: f64 = 4.5;
 /// Events of a turn: swaps of two programs, the run, the supervisor.
-const EVENTS_PER_TURN: f64 = 5.0;
+const EVENTS_PER_TURN: f64 = 1.6;
+/// Events of a transfer: several records are one.
+const EVENTS_PER_TRANSFER: f64 = 0.43;
 /// Memory of a user with its random streams [byte].
 const USER_BYTES: f64 = 1024.0;
 
@@ -34,7 +36,7 @@ impl Config {
         Cost::default()
             .events("users", EVENTS_PER_INTERACTION * interactions)
             .events("quantum", EVENTS_PER_TURN * interactions * turns)
-            .events("script", interactions * transfers)
+            .events("script", EVENTS_PER_TRANSFER * interactions * transfers)
             .bytes("users", USER_BYTES * f64::from(self.users))
     }
 }

@@ -11,6 +11,8 @@
 
 mod cost;
 #[cfg(test)]
+mod estimates;
+#[cfg(test)]
 mod extremes;
 mod monitor;
 mod parameter;

@@ -27,20 +27,28 @@ impl Plan {
             let visits = self.visits(class);
             let step = |index: usize| &self.steps[class.steps.start + index];
             let demand = |index: usize| visits[index] * step(index).service.mean();
-            let (parameter, per_s) = match &class.source {
-                Source::Arrivals { between } => ("arrivals", rate(between.mean())),
+            // No more are served than the slowest station can.
+            let served = |come: f64| {
+                let limits = (0..visits.len()).filter_map(|index| {
+                    let servers = self.stations[step(index).station as usize].servers()?;
+                    Some(servers as f64 * rate(demand(index)))
+                });
+                limits.fold(come, f64::min)
+            };
+            let (parameter, come, per_s) = match &class.source {
+                // Those that are not served come all the same.
+                Source::Arrivals { between } => {
+                    let come = rate(between.mean());
+                    ("arrivals", come, served(come))
+                }
                 Source::Users { users, think } => {
                     let all: f64 = (0..visits.len()).map(demand).sum();
-                    let typed = f64::from(*users) * rate(think.mean() + all);
-                    let served = (0..visits.len()).filter_map(|index| {
-                        let servers = self.stations[step(index).station as usize].servers()?;
-                        Some(servers as f64 * rate(demand(index)))
-                    });
-                    ("think", served.fold(typed, f64::min))
+                    let typed = served(f64::from(*users) * rate(think.mean() + all));
+                    ("think", typed, typed)
                 }
             };
             let name = if self.classes.len() > 1 { "classes" } else { parameter };
-            cost = cost.events(name, length_s * per_s);
+            cost = cost.events(name, length_s * come);
             for (index, visits) in visits.iter().enumerate() {
                 let station = step(index).station as usize;
                 let slices = self.slices(station, step(index).service.mean(), users);

@@ -271,6 +271,11 @@ impl Config {
         PageUse { pages, touched, modified: self.page_modified }
     }
 
+    /// Length of all images of the workers [click].
+    pub fn images(&self) -> u64 {
+        self.sizes.iter().sum()
+    }
+
     /// Number of prototypes or children.
     pub fn workers(&self) -> u32 {
         self.sizes.len() as u32
