@@ -10,6 +10,7 @@ from thinktime.analyses import QUESTIONS
 from thinktime.analyses.capacity import analysis as capacity
 from thinktime.analyses.overhead import analysis as overhead
 from thinktime.analyses.saturation import analysis as saturation
+from thinktime.analyses.saturation.section import section
 from thinktime.stats.estimate import Caveat, NotApplicable
 
 CPUS, FAULT_S, OPERATION_S, DISK_RATE = 2.0, 20e-6, 5e-6, 300.0
@@ -106,6 +107,17 @@ def test_an_idle_machine_shows_its_load_not_its_limit(log_of):
     result = saturation.analyse(log_of(bounded(pressure=0.05)))
     assert result.limits["none"] == len(result.points)
     assert "mostly_unlimited" in {caveat.kind for caveat in result.caveats}
+
+
+def test_a_frontier_of_an_idle_machine_is_said_to_be_that_of_its_load(log_of):
+    """The canary: a machine that is asked for more than it can do."""
+    texts = []
+    for pressure in (0.1, 1.0):
+        result = saturation.analyse(log_of(bounded(pressure=pressure), name=f"asked {pressure}"))
+        texts.append(" ".join(section(result).summary))
+        assert all(pair.robust and pair.unlimited is not None for pair in result.pairs)
+    assert texts[0].count("is that of this load and not of the machine") == 3
+    assert "frontier of user time and page faults is that of this load" not in texts[1]
 
 
 def test_memory_comes_before_cpu_and_disk(log_of):

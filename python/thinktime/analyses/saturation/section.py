@@ -139,8 +139,9 @@ def _sentences(result: Saturation) -> list[str]:
             "No resource was exhausted in any interval: this load does not saturate the machine."
         )
     sentences += [
-        f"The frontier of {pair.x.label} and {pair.y.label} is that of this load and not of the machine: "
-        f"near it, no resource was exhausted in {percent(pair.unlimited)} of the intervals."
+        f"Most of the frontier of {pair.x.label} and {pair.y.label} is that of this load and not of the "
+        f"machine: in {shown.quantity(pair.unlimited, 'share')} of the intervals near it, no resource was "
+        "exhausted."
         for pair in result.pairs
         if pair.unlimited is not None and pair.unlimited > MOSTLY
     ]
@@ -227,7 +228,7 @@ def _alt(pair: FrontierPair) -> str:
         f"{shown.quantity(most_y, pair.y.unit)}. {shown.count(len(pair.points), 'interval')} on the "
         "frontier, its hull as a line."
     )
-    if pair.overall is not None:
+    if pair.overall is not None and not (pair.unlimited or 0.0) > MOSTLY:
         price = shown.estimate(bare(pair.overall.rate))
         alt += f" From end to end, one {pair.y.unit.partition('/')[0]} costs {price}."
     return alt
