@@ -125,3 +125,25 @@ def test_what_is_no_distribution_is_refused_by_name(bad, words):
         distribution(bad, "service")
     assert words in str(refused.value)
     assert str(refused.value).startswith("service")
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "lognormal(mean=1, sd=2)",
+        "weibull(shape=0.5, scale=1)",
+        "uniform(low=0.5, high=2)",
+        "bounded_pareto(shape=1.1, low=0.1, high=100)",
+        "erlang(shape=3, mean=1)",
+        "hyperexponential(weights=[0.9, 0.1], means=[0.1, 5])",
+        "discrete(values=[0.2, 3], weights=[0.3, 0.7])",
+    ],
+)
+def test_the_transform_is_the_mean_of_the_exponential(spec):
+    """At real arguments against the quadrature of expectations, at a complex one against its sine."""
+    given = distribution(spec)
+    for s in (0.01, 1.0, 20.0):
+        exact = given.expectation(lambda x, s=s: np.exp(-s * x))
+        assert given.transform(np.array([s + 0j])).real == pytest.approx(exact, rel=1e-9)
+    turned = given.expectation(lambda x: np.exp(-0.5 * x) * np.sin(3.0 * x))
+    assert given.transform(np.array([0.5 + 3.0j])).imag == pytest.approx(-turned, rel=1e-8)

@@ -13,7 +13,7 @@ from thinktime.models.queueing.customers import Customers
 from thinktime.models.queueing.mixed_networks import mixed
 from thinktime.models.queueing.networks import Station, mva, mva_classes
 from thinktime.models.queueing.open_stations import mg1, mg1_priorities, mmc
-from thinktime.models.queueing.response_times import response_quantiles
+from thinktime.models.queueing.response_times import mg1_quantiles, response_quantiles
 from thinktime.models.queueing.routing import visits
 from thinktime.stats.estimate import Estimate
 
@@ -55,6 +55,46 @@ def test_jackson_1957_every_station_is_alone(servers, rate):
     assert found["residence_s"][:, 0] == pytest.approx(expected, rel=1e-10)
     close = approximate(stations, [arrivals(rate)])
     assert close["residence_s"][:, 0] == pytest.approx(expected, rel=1e-6)
+
+
+def test_line_the_mixed_network_of_several_servers():
+    """LINE, example mqn_multiserver_ps, its exact solver: 3 users and arrivals, 1 to 5 servers."""
+    stations = [
+        Station(f"Queue{i}", (1 / i if i < 5 else 0.0, i**-0.5 if i != 4 else 0.0), servers=i)
+        for i in range(1, 6)
+    ]
+    found = mixed(stations, [Customers("closed", users=3), arrivals(0.3, "open")])["queue"]
+    closed = [2.25048903518999, 0.356560560281523, 0.224724791576389, 0.168225612952097]
+    assert found[:4, 0] == pytest.approx(closed, rel=1e-12)
+    # At Queue5, where open customers are alone, LINE prints the number of its solver mam.
+    opened = [1.39306672936714, 0.228241706216307, 0.173681604114619, 0.0, 0.1341640876247844]
+    assert found[:, 1] == pytest.approx(opened, rel=1e-8)
+
+
+def test_line_three_servers_in_order_of_arrival_with_classes_of_different_speed():
+    """LINE, example cqn_repairmen_multi, its Markov chain; as product form the slower class errs by 9 %."""
+    chain = [1.94545560189668, 1.63828447047907]
+    classes = [Customers("a", users=4, think_s=1.0), Customers("b", users=2, think_s=1.0)]
+    stations = [Station("Queue1", (1.0, 0.1), servers=3, discipline="fcfs")]
+    assert approximate(stations, classes)["throughput_per_s"] == pytest.approx(chain, rel=0.04)
+    assert mixed(stations, classes)["throughput_per_s"] != pytest.approx(chain, rel=0.08)
+
+
+def test_line_weights_of_classes_at_a_shared_station():
+    """LINE, example cqn_scheduling_dps, its Markov chain; LINE's own approximation errs by 16 %."""
+    chain = [0.111694202276771, 0.293269871361796]
+    classes = [
+        Customers("a", users=2, think_s=1 / 3, weight=1.0), Customers("b", users=1, think_s=2.0, weight=5.0)
+    ]  # fmt: skip
+    first, second = Station("Queue1", (3.0, 0.7)), Station("Queue2", (7.0, 0.3), discipline="dps")
+    assert approximate([first, second], classes)["throughput_per_s"] == pytest.approx(chain, rel=0.14)
+
+
+def test_a_network_whose_last_correction_has_no_fixed_point_has_an_answer():
+    stations = [Station("a", (3.022, 0.744), discipline="fcfs", variation=1.0), Station("b", (0.066, 0.679))]
+    classes = [Customers("a", users=6, think_s=0.34), Customers("b", users=9, think_s=4.22)]
+    found = approximate(stations, classes)
+    assert found["utilisation"][0].sum() == pytest.approx(1.0, abs=0.02)
 
 
 def shared(numbers, demands, servers):
@@ -291,6 +331,21 @@ class TestQuantiles:
         exact = [optimize.brentq(lambda t, q=q: survival(t) - 1.0 + q, 1e-9, 100.0, xtol=1e-14) for q in Q]
         found = self.found([Station("cpus", service, servers=servers, discipline="fcfs")], arrivals(rate))
         assert found == pytest.approx(exact, rel=1e-7)
+
+    def test_erlang_1909_constant_service_times(self):
+        """M/D/1: the distribution of the wait as a finite sum; service times of M/M/1 give another."""
+        rate, found = 0.8, mg1_quantiles(0.8, 1.0, Q)["response_quantile_s"]
+        for q, t in zip(Q, found - 1.0, strict=True):
+            terms = [
+                (-rate * (t - k)) ** k / math.factorial(k) * math.exp(rate * (t - k))
+                for k in range(int(t) + 1)
+            ]
+            assert (1.0 - rate) * math.fsum(terms) == pytest.approx(q, abs=5e-4)
+        exponential = mg1_quantiles(rate, "exponential(mean=1)", Q)["response_quantile_s"]
+        assert exponential == pytest.approx(stats.expon(scale=5.0).ppf(Q), rel=1e-7)
+        assert exponential[2] > 1.5 * found[2]
+        close = mg1_quantiles(rate, "erlang(shape=1, mean=1)", Q)["response_quantile_s"]
+        assert close == pytest.approx(exponential, rel=1e-9)
 
     def test_the_machine_repairman_is_a_mixture_of_erlangs(self):
         users, think, service = 12, 20.0, 2.0

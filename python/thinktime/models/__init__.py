@@ -47,7 +47,7 @@ CONTENTS: dict[str, tuple[str, ...]] = {
     "queueing.customers": ("Customers",),
     "queueing.mixed_networks": ("mixed",),
     "queueing.approximations": ("approximate", "linearizer", "schweitzer"),
-    "queueing.response_times": ("response_quantiles",),
+    "queueing.response_times": ("mg1_quantiles", "response_quantiles"),
     "queueing.routing": ("visits",),
     "swapping.swap_disk": ("Configuration", "Drive", "loaded_processes"),
     "swapping.swap_overhead": ("one_loaded", "several_loaded"),

@@ -391,12 +391,31 @@ class Distribution:
             total += weight * float(function(x) @ (weights * part.density(x)))
         return total
 
+    def transform(self, s: NDArray[np.complexfloating[Any, Any]]) -> NDArray[np.complexfloating[Any, Any]]:
+        """Laplace-Stieltjes transform E[exp(-s X)], for s with a positive real part."""
+        total = np.zeros_like(s)
+        for weight, part in self._weighted():
+            total = total + weight * _transform(part, s)
+        return total
+
     def integral(self, function: Callable[[Array], Array], x: ArrayLike) -> Array:
         """Integral of a function from 0 to each of x; the function is smooth where the distribution is."""
         return cumulative_integral(function, self.edges, np.asarray(x, dtype=np.float64))
 
     def _weighted(self) -> zip[tuple[float, Part]]:
         return zip(self.weights, self.parts, strict=True)
+
+
+def _transform(part: Part, s: NDArray[np.complexfloating[Any, Any]]) -> NDArray[np.complexfloating[Any, Any]]:
+    """Transform of a part: in closed form where there is one, else by quadrature."""
+    if isinstance(part, Point):
+        return np.asarray(np.exp(-s * part.location))
+    if isinstance(part, Erlang) or (isinstance(part, Weibull) and part.shape == 1.0):
+        return np.asarray(np.exp(-part.shape * np.log1p(s * part.scale)))
+    nodes, weights = panels(part.coordinate(part.edges()))
+    x = part.value(nodes)
+    result: NDArray[np.complexfloating[Any, Any]] = np.exp(-s[:, None] * x) @ (weights * part.density(x))
+    return result
 
 
 def distribution(specification: Specification | Distribution, item: str = "distribution") -> Distribution:

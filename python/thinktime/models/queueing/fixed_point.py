@@ -14,7 +14,7 @@ from thinktime.models.queueing.customers import Network
 
 Array = NDArray[np.float64]
 
-STEPS_MAX = 100_000
+STEPS_MAX, STEPS_CORRECTED = 100_000, 3000
 TOLERANCE = 1e-11
 """Change of a share or probability in one step at which approximate MVA is at its fixed point."""
 CORRECTIONS = 3
@@ -52,10 +52,6 @@ class Solution:
     """Residence times: stations, classes [s]."""
     throughput: Array
     """Throughput of each class [1/s]."""
-    chances: Array
-    """Probabilities of each number below the servers', seen by an arrival: stations, numbers, classes."""
-    there: Array
-    """Mean numbers of each class, seen by an arrival of each class: stations, classes, classes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,24 +89,38 @@ class FixedPoint:
         share = np.broadcast_to(share, (len(all_and_less), *share.shape))
         chances = np.zeros((len(all_and_less), *seen.shape[:2]))
         chances[:, :, 0] = 1.0
+        tried, start = [(change, seen)], (share, chances)
         for _ in range(corrections):
-            _, share, chances, _ = self._core(all_and_less, change, seen, (share, chances))
+            reached = self._reached(all_and_less, *tried[-1], start)
+            if reached is None:
+                break
+            _, share, chances, _ = reached
             change = np.moveaxis(share[1:] - share[0], 0, 2)
             with np.errstate(divide="ignore", invalid="ignore"):
                 seen = np.moveaxis(np.where(chances[0] > 0.0, chances[1:] / chances[0], 1.0), 0, 2)
-        (residence,), _, _, last = self._core(users[None], change, seen, (share[:1], chances[:1]))
+            tried.append((change, seen))
+            start = (share, chances)
+        # Where stations treat classes differently, the last corrections may have no fixed point.
+        last = start[0][:1], start[1][:1]
+        found = None
+        while found is None and tried:
+            found = self._reached(users[None], *tried.pop(), last)
+        if found is None:
+            raise WorkError("approximate MVA does not come to a fixed point; simulate the network instead")
+        (residence,), _, _, state = found
         present = self.network.open | (users > 0.0)
         return Solution(
             residence=np.where(present, residence, 0.0),
-            throughput=last.throughput[0],
-            chances=last.chances[0],
-            there=last.there[0],
+            throughput=state.throughput[0],
         )
 
-    def _core(
+    def _reached(
         self, users: Array, change: Array, seen: Array, start: tuple[Array, Array]
-    ) -> tuple[Array, Array, Array, Seen]:
-        """Residence times, shares and probabilities of each population, a row of `users`."""
+    ) -> tuple[Array, Array, Array, Seen] | None:
+        """Residence times, shares and probabilities of each population, a row of `users`.
+
+        None if they do not come to rest: without corrections after many steps, with them after fewer.
+        """
         network = self.network
         # A closed class has its users times its share at a station, an open one its number.
         scale = np.where(network.open, 1.0, users)[:, None, :, None]
@@ -119,7 +129,7 @@ class FixedPoint:
         throughput = self._per_user(network.demands.sum(axis=0)) * np.where(network.open, 1.0, users)
         rules = self._rules(users) if self.by_discipline else {}
         part = DAMPING if seen.shape[1] > 1 or self.by_discipline else 1.0
-        for _ in range(STEPS_MAX):
+        for _ in range(STEPS_CORRECTED if change.any() else STEPS_MAX):
             state = Seen(
                 there=np.maximum((share[..., None] + change) * (scale - itself), 0.0),
                 chances=chances[..., None] * seen,
@@ -136,7 +146,7 @@ class FixedPoint:
             share, chances = share + part * (new_share - share), chances + part * (new_chances - chances)
             if max(moves) <= TOLERANCE * max(1.0, float(share.max())):
                 return residence, share, chances, replace(state, throughput=throughput)
-        raise WorkError(f"approximate MVA is not at its fixed point after {STEPS_MAX} steps")
+        return None
 
     def _per_user(self, response: Array) -> Array:
         """Interactions per second of one user, of an open class of all, at a response time."""

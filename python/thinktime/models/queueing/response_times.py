@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 
 from thinktime.errors import InputError
-from thinktime.models.prediction import Assumption, Prediction, Quantity
+from thinktime.models.distributions import Distribution, Specification, distribution
+from thinktime.models.prediction import Assumption, Prediction, Quantity, at_least_zero
 from thinktime.models.queueing.customers import Customers, Network
 from thinktime.models.queueing.mixed_networks import Solution
 from thinktime.models.queueing.networks import PRODUCT_FORM, Station
+from thinktime.models.queueing.open_stations import GENERAL, POISSON
 from thinktime.models.uncertain import with_intervals
 from thinktime.stats import arguments
 
@@ -24,6 +27,8 @@ Transform = Callable[[Complex], Complex]
 """Laplace-Stieltjes transform of a time: E[exp(-s T)]."""
 
 QUANTILES = (0.5, 0.9, 0.99)
+SHIFT = 18.4
+"""Error of an inversion: e^-18.4 is 1e-8."""
 TERMS, AVERAGED = 24, 14
 """Terms of the series of an inversion, and further partial sums that are averaged."""
 BISECTIONS = 48
@@ -86,9 +91,7 @@ def response_quantiles(
     TypeError
         An argument is of the wrong kind.
     """
-    wanted = np.atleast_1d(arguments.numeric(q, "q", "probabilities"))
-    for index, one in enumerate(arguments.sample(wanted, "q", least=1)):
-        arguments.level(one, f"q[{index}]")
+    wanted = _probabilities(q)
     network = Network.of(stations, customers)
     _check(network)
     solution = Solution.of(network, with_marginals=True)
@@ -101,8 +104,9 @@ def response_quantiles(
         times = [_Time(solution, station, customer) for station in range(len(network.stations))]
         mean[customer] = sum(time.visits * time.mean for time in times)
         deviation[customer] = math.sqrt(sum(time.visits * time.variance for time in times))
+        together = partial(_sum_transform, times)
         for row, one in enumerate(wanted):
-            quantiles[row, customer] = _quantile(times, float(one), mean[customer], deviation[customer])
+            quantiles[row, customer] = _quantile(together, float(one), mean[customer], deviation[customer])
     return Prediction(
         method="product form, sum of times at stations",
         source="Sevcik and Mitrani, JACM 28 (1981); Abate and Whitt, ORSA J. Computing 7 (1995)",
@@ -190,33 +194,107 @@ class _Time:
         return in_order
 
 
-def _quantile(times: Sequence[_Time], q: float, mean: float, deviation: float) -> float:
-    """Time that the sum of `times` exceeds with the probability 1 - q."""
+def _sum_transform(times: Sequence[_Time], s: Complex) -> Complex:
+    """Transform of the sum of independent times."""
+    logs: Complex = sum((time.log_transform(s) for time in times), np.zeros_like(s))
+    return np.exp(logs)
+
+
+def _quantile(transform: Transform, q: float, mean: float, deviation: float) -> float:
+    """Time that exceeds a part q of the times of this transform."""
     if mean == 0.0:
         return 0.0
     low, high = 0.0, mean + DEVIATION * deviation
-    while _survival(times, high) > 1.0 - q:
+    while _survival(transform, high) > 1.0 - q:
         low, high = high, 2.0 * high
     for _ in range(BISECTIONS):
         middle = (low + high) / 2.0
-        if _survival(times, middle) > 1.0 - q:
+        if _survival(transform, middle) > 1.0 - q:
             low = middle
         else:
             high = middle
     return (low + high) / 2.0
 
 
-def _survival(times: Sequence[_Time], t: float) -> float:
-    """Probability that the sum exceeds t > 0: Euler's summation of the inverse of (1 - E[exp(-s T)]) / s."""
-    shift = 18.4
+def _survival(transform: Transform, t: float) -> float:
+    """Probability that the time exceeds t > 0: Euler's summation of the inverse of (1 - E[exp(-s T)]) / s."""
     number = np.arange(TERMS + AVERAGED + 1)
-    s = (shift + 2j * math.pi * number) / (2.0 * t)
-    transform = (1.0 - np.exp(sum((time.log_transform(s) for time in times), np.zeros_like(s)))) / s
-    series = np.where(number % 2 == 0, 1.0, -1.0) * transform.real
+    s = (SHIFT + 2j * math.pi * number) / (2.0 * t)
+    inverted = (1.0 - transform(s)) / s
+    series = np.where(number % 2 == 0, 1.0, -1.0) * inverted.real
     series[0] /= 2.0
     sums = np.cumsum(series)[TERMS:]
     weights = np.array([math.comb(AVERAGED, k) for k in range(AVERAGED + 1)]) / 2.0**AVERAGED
-    return float(math.exp(shift / 2.0) / t * (weights @ sums))
+    return float(math.exp(SHIFT / 2.0) / t * (weights @ sums))
+
+
+def mg1_quantiles(
+    arrivals_per_s: float, service: Specification | Distribution, q: ArrayLike = QUANTILES
+) -> Prediction:
+    r"""Quantiles of the response times of M/G/1, first come first served.
+
+    They belong to the transform of Pollaczek and Khinchine,
+
+    .. math:: E[e^{-\theta T}] = \frac{(1 - \rho)\, \theta\, B(\theta)}{\theta - \lambda + \lambda B(\theta)}
+
+    with the transform B of the service times, inverted as in `response_quantiles`: to 8 digits, and to 3
+    where the distribution has an edge, as it has one service time after constant service times. Kleinrock,
+    *Queueing Systems I* (1975), 5.7.
+
+    Parameters
+    ----------
+    arrivals_per_s : float
+        Arrival rate [1/s].
+    service : specification or Distribution
+        Service times, as `distributions.distribution` takes them.
+    q : array of shape (n,)
+        Probabilities between 0 and 1.
+
+    Returns
+    -------
+    Prediction
+        ``q``, ``response_quantile_s`` with one value for each, ``response_s`` and ``response_deviation_s``.
+
+    Raises
+    ------
+    InputError
+        A negative rate, a saturated station, or a specification that is no distribution.
+    TypeError
+        An argument is of the wrong kind.
+    """
+    rate, times = at_least_zero("arrivals_per_s", arrivals_per_s), distribution(service, "service")
+    wanted = _probabilities(q)
+    load = rate * times.mean
+    if load >= 1.0:
+        raise InputError(f"arrivals_per_s is {rate:g}: the utilisation is {load:g}; give fewer arrivals")
+    first, second, third = (times.moment(k) for k in (1, 2, 3))
+    wait = rate * second / (2.0 * (1.0 - load))
+    deviation = math.sqrt(wait**2 + rate * third / (3.0 * (1.0 - load)) + max(second - first**2, 0.0))
+
+    def transform(s: Complex) -> Complex:
+        served = times.transform(s)
+        return np.asarray((1.0 - load) * s * served / (s - rate + rate * served))
+
+    quantiles = np.array([_quantile(transform, float(one), first + wait, deviation) for one in wanted])
+    return Prediction(
+        method="M/G/1 FCFS, Pollaczek and Khinchine's transform",
+        source="Kleinrock, Queueing Systems I (1975), 5.7; Abate and Whitt, ORSA J. Computing 7 (1995)",
+        quantities=(
+            Quantity("q", wanted, ""),
+            Quantity("response_quantile_s", quantiles, "s"),
+            Quantity("response_s", first + wait, "s"),
+            Quantity("response_deviation_s", deviation, "s"),
+        ),
+        assumptions=(POISSON, GENERAL),
+    )
+
+
+def _probabilities(q: ArrayLike) -> Array:
+    """Probabilities along one axis, each strictly between 0 and 1."""
+    wanted = arguments.sample(np.atleast_1d(arguments.numeric(q, "q", "probabilities")), "q", least=1)
+    for index, one in enumerate(wanted):
+        arguments.level(float(one), f"q[{index}]")
+    return wanted
 
 
 def _check(network: Network) -> None:
