@@ -36,13 +36,6 @@ def test_lazowska_1984_the_open_network_of_two_classes():
     ] == pytest.approx(found["response_s"], rel=1e-8)
 
 
-def test_gross_and_harris_example_4_1_as_a_station_of_an_open_network():
-    """Fundamentals of Queueing Theory, example 4.1: 3.44 customers for 1.14 minutes at 3 clerks and 4."""
-    # Allowed: the rounding that the book prints after its own steps.
-    found = mixed([Station("clerks", 1.0, servers=4, discipline="fcfs")], [arrivals(3.0)])
-    assert found["queue"].sum() == pytest.approx(mmc(3.0, 1.0, 4)["number"], rel=1e-12)
-
-
 @pytest.mark.parametrize(("servers", "rate"), [(1, 0.9), (3, 2.9), (8, 5.0), (40, 39.0)])
 def test_jackson_1957_every_station_is_alone(servers, rate):
     stations = [

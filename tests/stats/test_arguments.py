@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from thinktime import models, stats
 from thinktime.errors import InputError
 from thinktime.models.swapping import disk_bound, response_time
-from thinktime.stats import arguments
+from thinktime.stats import arguments, critical_values
 from thinktime.stats.difference import difference
 from thinktime.stats.series.homogeneity import effect
 
@@ -95,6 +95,9 @@ WRONG = [
     (lambda: stats.Reassignment((0, 1)), TypeError, "assignments is .*; give an Assignments"),
     (lambda: stats.t_power(1.0, -1.0, 2.0, 5), InputError, "deviation is -1.0"),
     (lambda: stats.t_power(1.0, 1.0, 2.0, 5, alpha=5), InputError, "alpha is 5; .* 0.05 for 5 %"),
+    (lambda: critical_values.normal(95), InputError, "level is 95; .* 0.95 for 95 %"),
+    (lambda: critical_values.student_t(1.0, 9), InputError, "level is 1.0"),
+    (lambda: critical_values.fixed_b(math.nan, 0.1, 50), InputError, "level is nan"),
     (lambda: stats.ParetoSet(0), InputError, "dimensions is 0"),
     (lambda: stats.maximal([1.0, 2.0]), InputError, r"points has the shape \(2,\)"),
     (lambda: stats.concave_hull([]), InputError, "points has the shape"),

@@ -8,15 +8,29 @@ from collections.abc import Callable
 import numpy as np
 from scipy import special
 
+from thinktime.stats import arguments
+
 
 def normal(level: float) -> float:
-    """Two-sided critical value of the normal distribution at confidence `level`."""
-    return float(special.ndtri((1.0 + level) / 2.0))
+    """Two-sided critical value of the normal distribution at confidence `level`.
+
+    Raises
+    ------
+    InputError
+        `level` is not between 0 and 1.
+    """
+    return float(special.ndtri((1.0 + arguments.level(level)) / 2.0))
 
 
 def student_t(level: float, degrees: float) -> float:
-    """Two-sided critical value of Student's t with `degrees` of freedom at confidence `level`."""
-    return float(special.stdtrit(degrees, (1.0 + level) / 2.0))
+    """Two-sided critical value of Student's t with `degrees` of freedom at confidence `level`.
+
+    Raises
+    ------
+    InputError
+        `level` is not between 0 and 1.
+    """
+    return float(special.stdtrit(degrees, (1.0 + arguments.level(level)) / 2.0))
 
 
 def f_tail(f: float, numerator: float, denominator: float) -> float:
