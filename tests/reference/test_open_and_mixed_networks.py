@@ -36,6 +36,19 @@ def test_lazowska_1984_the_open_network_of_two_classes():
     ] == pytest.approx(found["response_s"], rel=1e-8)
 
 
+def test_gross_and_harris_example_4_1():
+    """Fundamentals of Queueing Theory, example 4.1: 40 an hour, 4 clerks, 4 minutes: 1.14 min, 3.44 there."""
+    stations = [
+        Station("browsing", 45.0, servers=math.inf),
+        Station("clerks", 4.0, servers=4, discipline="fcfs"),
+    ]
+    found = mixed(stations, [arrivals(40 / 60)])
+    assert found["residence_s"][1, 0] - 4.0 == pytest.approx(1.14, abs=0.005)
+    # The book multiplies rounded figures: without rounding 3.42 are there.
+    assert found["queue"][1, 0] == pytest.approx(3.44, abs=0.02)
+    assert found["queue"][0, 0] == pytest.approx(30.0)
+
+
 @pytest.mark.parametrize(("servers", "rate"), [(1, 0.9), (3, 2.9), (8, 5.0), (40, 39.0)])
 def test_jackson_1957_every_station_is_alone(servers, rate):
     stations = [
