@@ -301,11 +301,13 @@ impl Folder {
             // It is another file as well, which would be written over below.
             return Err(LogError::NotAFile { path, reason: "has a second name" });
         }
-        if let Err(errno) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        let is_free = match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => self.lock_itself()?,
+            Err(Errno::WOULDBLOCK) => false,
             // A file system without locks is an error, not a second writer.
-            if errno != Errno::WOULDBLOCK {
-                return Err(io::Error::from(errno)).at("lock", &path);
-            }
+            Err(errno) => return Err(io::Error::from(errno)).at("lock", &path),
+        };
+        if !is_free {
             let mut holder = String::new();
             // A process id and no more: the file is its owner's to fill.
             (&file).take(20).read_to_string(&mut holder).at("read", &path)?;
@@ -323,6 +325,33 @@ impl Folder {
         Ok(file)
     }
 
+    /// Whether no other writer holds a lock on the folder itself, which this one now does.
+    ///
+    /// The file `lock` can be removed, and a second writer would then begin before the first one looks. File
+    /// systems over a network may lock files only; there the file is all there is.
+    fn lock_itself(&self) -> Result<bool, LogError> {
+        match flock(&self.fd, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) | Err(Errno::BADF | Errno::INVAL | Errno::NOLCK | Errno::OPNOTSUPP) => Ok(true),
+            Err(Errno::WOULDBLOCK) => Ok(false),
+            Err(errno) => Err(io::Error::from(errno)).at("lock", &self.path),
+        }
+    }
+
+    /// As a file system leaves the folder that cannot lock it.
+    #[cfg(test)]
+    pub(crate) fn unlock_itself(&self) {
+        flock(&self.fd, FlockOperation::Unlock).expect("the test's own lock");
+    }
+
+    /// Gives the lock up. Closing the files would not do while a child process that was forked a moment ago, and
+    /// has not called exec yet, holds a copy of them.
+    pub(crate) fn unlock(&self, lock: &File) -> Result<(), LogError> {
+        let released = flock(lock, FlockOperation::Unlock);
+        // Where a folder cannot be locked, it cannot be unlocked either.
+        let _ = flock(&self.fd, FlockOperation::Unlock);
+        released.map_err(io::Error::from).at("unlock", &self.at(LOCK))
+    }
+
     /// Whether `lock` is still the lock of this folder, and this folder the one at its path.
     pub(crate) fn is_held(&self, lock: &File) -> Result<(), LogError> {
         match (self.is_in_place(), self.is_locked_by(lock)) {
@@ -335,12 +364,6 @@ impl Folder {
     pub(crate) fn lost(&self, what: &'static str) -> LogError {
         LogError::Lost { path: self.path.clone(), what, remains: self.remains() }
     }
-}
-
-/// Gives the lock up. Closing the file would not do while a child process that was forked a moment ago, and has
-/// not called exec yet, holds a copy of it.
-pub(crate) fn unlock(lock: &File) -> Result<(), LogError> {
-    flock(lock, FlockOperation::Unlock).map_err(io::Error::from).at("unlock", Path::new(LOCK))
 }
 
 /// A folder with other things in it is not to be written into, let alone replaced.

@@ -20,6 +20,7 @@
 //! at any moment of sealing neither loses nor doubles a row.
 
 mod account;
+mod bounds;
 mod check;
 mod codec;
 mod conform;

@@ -14,6 +14,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
+use crate::bounds;
 use crate::error::{IoContext, LogError};
 use crate::folder::Folder;
 use crate::history::upgraded_batch;
@@ -129,9 +130,10 @@ impl PartFile {
 
     /// A reader of the part, which has checked the file's own structure.
     pub(crate) fn reader(&self, file: File) -> Result<ParquetRecordBatchReaderBuilder<File>, LogError> {
+        let damaged = |reason: String| LogError::damaged(&self.path, "Parquet footer", reason);
+        bounds::check_footer(&file).map_err(damaged)?;
         caught(&self.path, "Parquet footer", || {
-            ParquetRecordBatchReaderBuilder::try_new(file)
-                .map_err(|error| LogError::damaged(&self.path, "Parquet footer", error))
+            ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| damaged(error.to_string()))
         })
     }
 
@@ -151,7 +153,10 @@ impl PartFile {
         choose: impl FnOnce(ParquetRecordBatchReaderBuilder<File>) -> ParquetRecordBatchReaderBuilder<File>,
         mut take: impl FnMut(RecordBatch) -> Result<(), LogError>,
     ) -> Result<(), LogError> {
+        let pages = file.try_clone().at("open", &self.path)?;
         let reader = self.reader(file)?;
+        bounds::check_pages(&pages, reader.metadata())
+            .map_err(|reason| LogError::damaged(&self.path, "Parquet pages", reason))?;
         let mut batches = caught(&self.path, "Parquet row groups", || {
             choose(reader).build().map_err(|error| LogError::damaged(&self.path, "Parquet row groups", error))
         })?;

@@ -486,7 +486,7 @@ impl LogWriter {
         self.session().end_us = Some(end_us);
         let written = self.write_last_manifest();
         if let Some(lock) = self.lock.take() {
-            folder::unlock(&lock)?;
+            self.folder.unlock(&lock)?;
         }
         sealed.and(written)
     }
@@ -679,4 +679,39 @@ fn is_full(error: &LogError) -> bool {
 /// Passes a full disk over: facts go into the manifest with its next write.
 fn unless_full(result: Result<(), LogError>) -> Result<(), LogError> {
     result.or_else(|error| if is_full(&error) { Ok(()) } else { Err(error) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::{Column, Kind, Type, Value};
+
+    /// A file system over a network may lock files and not folders: there the file `lock` is all there is.
+    #[test]
+    fn without_a_lock_on_the_folder_the_writer_whose_lock_was_removed_gives_way() {
+        let holder = tempfile::tempdir().unwrap();
+        let dir = holder.path().join("log");
+        let open = || LogWriter::open(&dir, OpenMode::Resume, Session::default()).unwrap();
+        let column = Column::new("number", Type::U64, "row", Kind::Counter, "Number of the row");
+        let schema = TableSchema::new("numbers", vec![column]);
+        let write = |writer: &mut LogWriter, number| {
+            let table = writer.declare(schema.clone()).unwrap();
+            writer.append(vec![(table, vec![vec![Value::U64(number)]])]).unwrap();
+        };
+        let mut first = open();
+        write(&mut first, 1);
+        first.folder.unlock_itself();
+        std::fs::remove_file(dir.join("lock")).unwrap();
+        let mut second = open();
+        write(&mut second, 2);
+        let before = std::fs::read(dir.join("manifest.json")).unwrap();
+        let message = first.finish().expect_err("the log is the second writer's").to_string();
+        assert!(message.contains("is being written"), "{message}");
+        assert_eq!(std::fs::read(dir.join("manifest.json")).unwrap(), before);
+        second.finish().unwrap();
+        let log = crate::Log::open(&dir).unwrap();
+        assert_eq!(log.check().unwrap(), []);
+        let rows: usize = log.read("numbers").unwrap().iter().map(|batch| batch.num_rows()).sum();
+        assert_eq!(rows, 2);
+    }
 }

@@ -1,0 +1,273 @@
+//! Limits of what a part may ask its reader for, verified before the reader of Parquet sees it.
+//!
+//! That reader believes the numbers in a file: a list of booleans in the footer takes no bytes and as many steps
+//! as its length says (four seconds for six bytes), and the dictionary of a column is allocated for as many values
+//! as its header says (16 GB for five bytes). Footers and page headers are therefore walked here, without being
+//! interpreted, in time and memory that the bytes which are there bound.
+//!
+//! Both are structs in Thrift's compact protocol (apache/thrift, doc/specs/thrift-compact-protocol.md); a part ends
+//! with the footer, its length as four bytes, and `PAR1` (apache/parquet-format, README).
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
+
+const MAGIC: &[u8; 4] = b"PAR1";
+const TRAILER_BYTES: u64 = 8;
+/// Structs of Parquet nest less than ten deep.
+const DEPTH_MAX: u32 = 32;
+/// Longest page after decompression. The writer ends a page at 1 MiB or 1024 values, whichever is later, so that
+/// only values of 256 KiB each could reach it.
+const PAGE_BYTES_MAX: i64 = 256 << 20;
+
+/// Fields of a page header that decide what is allocated (apache/parquet-format, parquet.thrift, `PageHeader`).
+const UNCOMPRESSED_BYTES: i64 = 2;
+const COMPRESSED_BYTES: i64 = 3;
+const DICTIONARY: i64 = 7;
+/// Field of a `DictionaryPageHeader`.
+const VALUES: i64 = 1;
+
+/// Types of the compact protocol.
+mod kind {
+    pub const STOP: u8 = 0;
+    pub const TRUE: u8 = 1;
+    pub const FALSE: u8 = 2;
+    pub const BYTE: u8 = 3;
+    pub const I16: u8 = 4;
+    pub const I64: u8 = 6;
+    pub const DOUBLE: u8 = 7;
+    pub const BINARY: u8 = 8;
+    pub const LIST: u8 = 9;
+    pub const SET: u8 = 10;
+    pub const STRUCT: u8 = 12;
+}
+
+/// An error if the footer of `file` asks for more steps than it has bytes. A file that does not end as Parquet
+/// does is left to its reader, which says so.
+pub(crate) fn check_footer(file: &File) -> Result<(), String> {
+    let failed = |error: std::io::Error| error.to_string();
+    let length = file.metadata().map_err(failed)?.len();
+    let mut trailer = [0; TRAILER_BYTES as usize];
+    let Some(end) = length.checked_sub(TRAILER_BYTES) else { return Ok(()) };
+    file.read_exact_at(&mut trailer, end).map_err(failed)?;
+    let (count, magic) = trailer.split_at(4);
+    let bytes = u64::from(u32::from_le_bytes(count.try_into().expect("four bytes")));
+    let Some(start) = end.checked_sub(bytes).filter(|_| magic == MAGIC) else { return Ok(()) };
+    let mut footer = vec![0; (end - start) as usize];
+    file.read_exact_at(&mut footer, start).map_err(failed)?;
+    Walk { rest: &footer }.skip(kind::STRUCT, DEPTH_MAX)
+}
+
+/// An error if a column is no plain one, or if a page says more than its bytes can hold.
+pub(crate) fn check_pages(file: &File, metadata: &ParquetMetaData) -> Result<(), String> {
+    let mut left = file.metadata().map_err(|error| error.to_string())?.len();
+    for column in metadata.row_groups().iter().flat_map(|group| group.columns()) {
+        let name = column.column_path().string();
+        if column.column_descr().max_rep_level() > 0 || column.column_descr().max_def_level() > 1 {
+            return Err(format!("column {name}: lists or records, and a log has none"));
+        }
+        let (start, bytes) = column_bytes(column).ok_or(format!("column {name}: a place that cannot be"))?;
+        // No two columns share bytes, so that their sum is bounded by those that are there.
+        left = left.checked_sub(bytes).ok_or(format!("column {name}: longer than what the file has left"))?;
+        let mut chunk = vec![0; bytes as usize];
+        file.read_exact_at(&mut chunk, start).map_err(|error| format!("column {name}: {error}"))?;
+        let mut walk = Walk { rest: &chunk };
+        while !walk.rest.is_empty() {
+            walk.page().map_err(|reason| format!("column {name}: {reason}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// First byte and length of the pages of a column.
+fn column_bytes(column: &ColumnChunkMetaData) -> Option<(u64, u64)> {
+    let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+    Some((start.try_into().ok()?, column.compressed_size().try_into().ok()?))
+}
+
+/// A place in bytes of the compact protocol.
+struct Walk<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Walk<'a> {
+    fn take(&mut self, count: u64) -> Result<&'a [u8], String> {
+        let short = || format!("{count} bytes are announced and {} are there", self.rest.len());
+        let count = usize::try_from(count).ok().filter(|&n| n <= self.rest.len()).ok_or_else(short)?;
+        let (taken, rest) = self.rest.split_at(count);
+        self.rest = rest;
+        Ok(taken)
+    }
+
+    fn byte(&mut self) -> Result<u8, String> {
+        self.take(1).map(|taken| taken[0])
+    }
+
+    fn unsigned(&mut self) -> Result<u64, String> {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Ok(value);
+            }
+        }
+        Err("a number of more than ten bytes".into())
+    }
+
+    /// A number in zigzag encoding.
+    fn signed(&mut self) -> Result<i64, String> {
+        let value = self.unsigned()?;
+        Ok((value >> 1) as i64 ^ -((value & 1) as i64))
+    }
+
+    fn skip(&mut self, kind: u8, depth: u32) -> Result<(), String> {
+        let depth = depth.checked_sub(1).ok_or("records within records without end")?;
+        match kind {
+            kind::TRUE | kind::FALSE => Ok(()),
+            kind::BYTE => self.take(1).map(drop),
+            kind::I16..=kind::I64 => self.unsigned().map(drop),
+            kind::DOUBLE => self.take(8).map(drop),
+            kind::BINARY => self.unsigned().and_then(|count| self.take(count)).map(drop),
+            kind::LIST | kind::SET => self.skip_list(depth),
+            kind::STRUCT => self.fields(|walk, _, kind| walk.skip(kind, depth)),
+            other => Err(format!("a value of type {other}, which Parquet does not use")),
+        }
+    }
+
+    fn skip_list(&mut self, depth: u32) -> Result<(), String> {
+        let head = self.byte()?;
+        let (kind, short) = (head & 0x0f, u64::from(head >> 4));
+        let count = if short == 15 { self.unsigned()? } else { short };
+        if count == 0 {
+            return Ok(());
+        }
+        // The reader takes no byte for such an element; Parquet has none of them here.
+        if matches!(kind, kind::TRUE | kind::FALSE) {
+            return Err(format!("a list of {count} booleans"));
+        }
+        if count > self.rest.len() as u64 {
+            return Err(format!("a list of {count} elements in {} bytes", self.rest.len()));
+        }
+        (0..count).try_for_each(|_| self.skip(kind, depth))
+    }
+
+    /// Calls `field` with the number and the type of each field of a struct; it has to take the field's bytes.
+    fn fields(
+        &mut self,
+        mut field: impl FnMut(&mut Self, i64, u8) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let mut number = 0i64;
+        loop {
+            let head = self.byte()?;
+            if head & 0x0f == kind::STOP {
+                return Ok(());
+            }
+            number = match head >> 4 {
+                0 => self.signed()?,
+                step => number.saturating_add(i64::from(step)),
+            };
+            field(self, number, head & 0x0f)?;
+        }
+    }
+
+    /// Skips a page with its header.
+    fn page(&mut self) -> Result<(), String> {
+        let (mut uncompressed, mut compressed, mut values) = (0, 0, 0);
+        self.fields(|walk, number, kind| {
+            match (number, kind) {
+                (UNCOMPRESSED_BYTES, kind::I16..=kind::I64) => uncompressed = walk.signed()?,
+                (COMPRESSED_BYTES, kind::I16..=kind::I64) => compressed = walk.signed()?,
+                (DICTIONARY, kind::STRUCT) => walk.fields(|walk, number, kind| {
+                    if number == VALUES && (kind::I16..=kind::I64).contains(&kind) {
+                        values = walk.signed()?;
+                        return Ok(());
+                    }
+                    walk.skip(kind, DEPTH_MAX)
+                })?,
+                _ => walk.skip(kind, DEPTH_MAX)?,
+            }
+            Ok(())
+        })?;
+        if !(0..=PAGE_BYTES_MAX).contains(&uncompressed) {
+            return Err(format!("a page of {uncompressed} bytes; at most {PAGE_BYTES_MAX} are read"));
+        }
+        // Values of a dictionary take a byte at least.
+        if !(0..=uncompressed).contains(&values) {
+            return Err(format!("a dictionary of {values} values in {uncompressed} bytes"));
+        }
+        let compressed = u64::try_from(compressed).map_err(|_| format!("a page of {compressed} bytes"))?;
+        self.take(compressed).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+    use super::*;
+    use crate::vocabulary;
+    use crate::{LogWriter, OpenMode, Session, Value};
+
+    /// The bytes of a part with two rows.
+    fn part() -> Vec<u8> {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log");
+        let mut writer = LogWriter::open(&log, OpenMode::Create, Session::default()).unwrap();
+        let schema = vocabulary::samples();
+        let table = writer.declare(schema.clone()).unwrap();
+        for second in 0..2 {
+            let mut row = vec![Value::Null; schema.columns.len()];
+            row[schema.position("start").unwrap()] = Value::Time(second * 1_000_000);
+            row[schema.position("length_s").unwrap()] = Value::F64(1.0);
+            writer.append(vec![(table, vec![row])]).unwrap();
+        }
+        writer.finish().unwrap();
+        fs::read(log.join("samples/part-000001.parquet")).unwrap()
+    }
+
+    fn file(bytes: &[u8]) -> File {
+        let mut file = tempfile::tempfile().unwrap();
+        std::io::Write::write_all(&mut file, bytes).unwrap();
+        file
+    }
+
+    fn pages(bytes: &[u8]) -> Result<(), String> {
+        let reader = ParquetRecordBatchReaderBuilder::try_new(file(bytes)).unwrap();
+        check_pages(&file(bytes), reader.metadata())
+    }
+
+    #[test]
+    fn a_part_that_was_written_is_within_the_bounds() {
+        let part = part();
+        assert_eq!(check_footer(&file(&part)), Ok(()));
+        assert_eq!(pages(&part), Ok(()));
+    }
+
+    #[test]
+    fn the_values_of_a_dictionary_take_bytes() {
+        let mut part = part();
+        // A dictionary page of two times and its header: 16 bytes, `DictionaryPageHeader` with 2 values.
+        let header = part.windows(4).position(|bytes| bytes == [0x4c, 0x15, 0x04, 0x15]).unwrap();
+        part[header + 2] = 2 * 63;
+        let reason = pages(&part).unwrap_err();
+        assert!(reason.contains("a dictionary of 63 values in 16 bytes"), "{reason}");
+    }
+
+    #[test]
+    fn a_footer_asks_for_no_more_steps_than_it_has_bytes() {
+        let refused = |footer: &[u8]| {
+            let length = (footer.len() as u32).to_le_bytes();
+            check_footer(&file(&[b"PAR1", footer, &length, b"PAR1"].concat())).unwrap_err()
+        };
+        assert!(refused(&[0x19, 0xf1, 0xff, 0xff, 0xff, 0xff, 0x07, 0]).contains("2147483647 booleans"));
+        assert!(
+            refused(&[0x19, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x07, 0]).contains("2147483647 elements in 1 ")
+        );
+        assert!(refused(&[0x1c; 1000]).contains("without end"));
+        assert!(refused(&[0x15, 0x80]).contains("announced"));
+    }
+}
