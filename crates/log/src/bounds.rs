@@ -20,12 +20,18 @@ const DEPTH_MAX: u32 = 32;
 /// Longest page after decompression. The writer ends a page at 1 MiB or 1024 values, whichever is later, so that
 /// only values of 256 KiB each could reach it.
 const PAGE_BYTES_MAX: i64 = 256 << 20;
+/// Most rows of a part: a column in which all are equal takes no bytes for them, and memory when it is read.
+const ROWS_MAX: i64 = 100_000_000;
+/// Bytes that are read to find a page's header in them, which is rarely longer.
+const HEADER_BYTES: u64 = 1024;
 
 /// Fields of a page header that decide what is allocated (apache/parquet-format, parquet.thrift, `PageHeader`).
 const UNCOMPRESSED_BYTES: i64 = 2;
 const COMPRESSED_BYTES: i64 = 3;
+const DATA: i64 = 5;
 const DICTIONARY: i64 = 7;
-/// Field of a `DictionaryPageHeader`.
+const DATA_V2: i64 = 8;
+/// Field of the headers of data and dictionaries.
 const VALUES: i64 = 1;
 
 /// Types of the compact protocol.
@@ -62,19 +68,24 @@ pub(crate) fn check_footer(file: &File) -> Result<(), String> {
 /// An error if a column is no plain one, or if a page says more than its bytes can hold.
 pub(crate) fn check_pages(file: &File, metadata: &ParquetMetaData) -> Result<(), String> {
     let mut left = file.metadata().map_err(|error| error.to_string())?.len();
-    for column in metadata.row_groups().iter().flat_map(|group| group.columns()) {
-        let name = column.column_path().string();
-        if column.column_descr().max_rep_level() > 0 || column.column_descr().max_def_level() > 1 {
-            return Err(format!("column {name}: lists or records, and a log has none"));
-        }
-        let (start, bytes) = column_bytes(column).ok_or(format!("column {name}: a place that cannot be"))?;
-        // No two columns share bytes, so that their sum is bounded by those that are there.
-        left = left.checked_sub(bytes).ok_or(format!("column {name}: longer than what the file has left"))?;
-        let mut chunk = vec![0; bytes as usize];
-        file.read_exact_at(&mut chunk, start).map_err(|error| format!("column {name}: {error}"))?;
-        let mut walk = Walk { rest: &chunk };
-        while !walk.rest.is_empty() {
-            walk.page().map_err(|reason| format!("column {name}: {reason}"))?;
+    let mut rows_left = ROWS_MAX;
+    for group in metadata.row_groups() {
+        let rows = group.num_rows();
+        rows_left = rows_left
+            .checked_sub(rows)
+            .filter(|left| (0..=ROWS_MAX).contains(left))
+            .ok_or(format!("{rows} rows; a part has at most {ROWS_MAX}"))?;
+        for column in group.columns() {
+            let name = column.column_path().string();
+            if column.column_descr().max_rep_level() > 0 || column.column_descr().max_def_level() > 1 {
+                return Err(format!("column {name}: lists or records, and a log has none"));
+            }
+            let (start, bytes) =
+                column_bytes(column).ok_or(format!("column {name}: a place that cannot be"))?;
+            // No two columns share bytes, so that their sum is bounded by those that are there.
+            left =
+                left.checked_sub(bytes).ok_or(format!("column {name}: longer than the rest of the file"))?;
+            check_column(file, start, bytes, rows).map_err(|reason| format!("column {name}: {reason}"))?;
         }
     }
     Ok(())
@@ -84,6 +95,32 @@ pub(crate) fn check_pages(file: &File, metadata: &ParquetMetaData) -> Result<(),
 fn column_bytes(column: &ColumnChunkMetaData) -> Option<(u64, u64)> {
     let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
     Some((start.try_into().ok()?, column.compressed_size().try_into().ok()?))
+}
+
+/// Reads the headers of the pages in `bytes` from `start`, and not the pages.
+fn check_column(file: &File, start: u64, bytes: u64, rows: i64) -> Result<(), String> {
+    let end = start.saturating_add(bytes);
+    let (mut at, mut window_bytes) = (start, HEADER_BYTES);
+    while at < end {
+        let mut window = vec![0; window_bytes.min(end - at) as usize];
+        file.read_exact_at(&mut window, at).map_err(|error| error.to_string())?;
+        let mut walk = Walk { rest: &window };
+        match walk.page_header(rows) {
+            Ok(page_bytes) => {
+                at += (window.len() - walk.rest.len()) as u64;
+                let left = end - at;
+                if page_bytes > left {
+                    return Err(format!("a page of {page_bytes} bytes of which {left} are there"));
+                }
+                at += page_bytes;
+                window_bytes = HEADER_BYTES;
+            }
+            // A header with a long text among its statistics.
+            Err(_) if at + window_bytes < end => window_bytes *= 8,
+            Err(reason) => return Err(reason),
+        }
+    }
+    Ok(())
 }
 
 /// A place in bytes of the compact protocol.
@@ -172,20 +209,16 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Skips a page with its header.
-    fn page(&mut self) -> Result<(), String> {
-        let (mut uncompressed, mut compressed, mut values) = (0, 0, 0);
+    /// Length of the page whose header ends here; `rows` is the number of rows in the column.
+    fn page_header(&mut self, rows: i64) -> Result<u64, String> {
+        let (mut uncompressed, mut compressed) = (0, 0);
+        let (mut values, mut dictionary) = (0, 0);
         self.fields(|walk, number, kind| {
             match (number, kind) {
                 (UNCOMPRESSED_BYTES, kind::I16..=kind::I64) => uncompressed = walk.signed()?,
                 (COMPRESSED_BYTES, kind::I16..=kind::I64) => compressed = walk.signed()?,
-                (DICTIONARY, kind::STRUCT) => walk.fields(|walk, number, kind| {
-                    if number == VALUES && (kind::I16..=kind::I64).contains(&kind) {
-                        values = walk.signed()?;
-                        return Ok(());
-                    }
-                    walk.skip(kind, DEPTH_MAX)
-                })?,
+                (DATA | DATA_V2, kind::STRUCT) => values = walk.values()?,
+                (DICTIONARY, kind::STRUCT) => dictionary = walk.values()?,
                 _ => walk.skip(kind, DEPTH_MAX)?,
             }
             Ok(())
@@ -193,12 +226,27 @@ impl<'a> Walk<'a> {
         if !(0..=PAGE_BYTES_MAX).contains(&uncompressed) {
             return Err(format!("a page of {uncompressed} bytes; at most {PAGE_BYTES_MAX} are read"));
         }
-        // Values of a dictionary take a byte at least.
-        if !(0..=uncompressed).contains(&values) {
-            return Err(format!("a dictionary of {values} values in {uncompressed} bytes"));
+        if !(0..=rows).contains(&values) {
+            return Err(format!("a page of {values} values in a column of {rows}"));
         }
-        let compressed = u64::try_from(compressed).map_err(|_| format!("a page of {compressed} bytes"))?;
-        self.take(compressed).map(drop)
+        // Values of a dictionary take a byte at least.
+        if !(0..=uncompressed).contains(&dictionary) {
+            return Err(format!("a dictionary of {dictionary} values in {uncompressed} bytes"));
+        }
+        u64::try_from(compressed).map_err(|_| format!("a page of {compressed} bytes"))
+    }
+
+    /// Number of values that the header of a kind of page names.
+    fn values(&mut self) -> Result<i64, String> {
+        let mut values = 0;
+        self.fields(|walk, number, kind| {
+            if number == VALUES && (kind::I16..=kind::I64).contains(&kind) {
+                values = walk.signed()?;
+                return Ok(());
+            }
+            walk.skip(kind, DEPTH_MAX)
+        })?;
+        Ok(values)
     }
 }
 

@@ -132,9 +132,13 @@ impl PartFile {
     pub(crate) fn reader(&self, file: File) -> Result<ParquetRecordBatchReaderBuilder<File>, LogError> {
         let damaged = |reason: String| LogError::damaged(&self.path, "Parquet footer", reason);
         bounds::check_footer(&file).map_err(damaged)?;
-        caught(&self.path, "Parquet footer", || {
+        let pages = file.try_clone().at("open", &self.path)?;
+        let reader = caught(&self.path, "Parquet footer", || {
             ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| damaged(error.to_string()))
-        })
+        })?;
+        bounds::check_pages(&pages, reader.metadata())
+            .map_err(|reason| LogError::damaged(&self.path, "Parquet pages", reason))?;
+        Ok(reader)
     }
 
     /// Calls `take` with the rows of the part, a batch at a time and with the columns of this version.
@@ -153,10 +157,7 @@ impl PartFile {
         choose: impl FnOnce(ParquetRecordBatchReaderBuilder<File>) -> ParquetRecordBatchReaderBuilder<File>,
         mut take: impl FnMut(RecordBatch) -> Result<(), LogError>,
     ) -> Result<(), LogError> {
-        let pages = file.try_clone().at("open", &self.path)?;
         let reader = self.reader(file)?;
-        bounds::check_pages(&pages, reader.metadata())
-            .map_err(|reason| LogError::damaged(&self.path, "Parquet pages", reason))?;
         let mut batches = caught(&self.path, "Parquet row groups", || {
             choose(reader).build().map_err(|error| LogError::damaged(&self.path, "Parquet row groups", error))
         })?;
