@@ -306,6 +306,19 @@ mod tests {
     }
 
     #[test]
+    fn a_page_has_as_many_values_as_its_column_has_rows_or_fewer() {
+        let part = part();
+        // `DataPageHeader` with 2 values; in zigzag, 0x77 is -60 and 0x76 is 59.
+        let header = part.windows(4).position(|bytes| bytes == [0x2c, 0x15, 0x04, 0x15]).unwrap();
+        for (byte, values) in [(0x77, -60), (0x76, 59)] {
+            let mut part = part.clone();
+            part[header + 2] = byte;
+            let reason = pages(&part).unwrap_err();
+            assert!(reason.contains(&format!("a page of {values} values in a column of 2")), "{reason}");
+        }
+    }
+
+    #[test]
     fn a_footer_asks_for_no_more_steps_than_it_has_bytes() {
         let refused = |footer: &[u8]| {
             let length = (footer.len() as u32).to_le_bytes();
