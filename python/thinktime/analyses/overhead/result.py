@@ -191,7 +191,7 @@ class Overhead(Result):
     cosines: int
     """Cosines of the long-run variance, on which the interval to rely on is based."""
     error_correlation: float | None
-    """Correlation of successive errors, freed from the bias of residuals; None for logs of more than 4096
+    """Correlation of successive errors, freed from the bias of residuals; None for logs of more than 16384
     intervals, whose intervals need no calibration by it."""
     block: int
     """Length of a block of the bootstrap [intervals]."""

@@ -15,7 +15,7 @@ Matrix = NDArray[np.float64]
 
 COSINES_MOST = 40
 """More cosines would narrow an interval by at most 3 %, and reach into frequencies of less interest."""
-REFERENCE_ROWS = 1 << 12
+REFERENCE_ROWS = 1 << 14
 """Rows up to which the calibration is computed; with more it would change little."""
 CORRELATIONS = (*np.linspace(0.0, 0.9, 10).tolist(), 0.93, 0.95, 0.97, 0.98)
 """Correlations of successive errors among which that of the reference is interpolated."""
@@ -54,9 +54,9 @@ class LongRunErrors:
     errors of a reference: a first-order autoregression (as Bell and McCaffrey 2002, Survey Methodology 28,
     169, and Imbens and Kolesár 2016, Review of Economics and Statistics 98, 701, for independent and grouped
     errors). Its correlation is the one at which residuals would have the observed correlation, at most 0.98.
-    The estimate itself does not assume that model. Above 4096 rows there is no calibration.
+    The estimate itself does not assume that model. Above 16384 rows there is no calibration.
 
-    Memory is that of B sums per column, and of at most 4096 rows.
+    Memory is that of B sums per column, and of at most 16384 rows.
 
     Parameters
     ----------
@@ -137,17 +137,19 @@ class LongRunErrors:
         reference = self._calibration()
         return None if reference is None else reference.correlation
 
-    def variance(self, weights: Matrix) -> tuple[Matrix, Matrix]:
+    def variance(self, weights: Matrix, *, calibrated: bool = True) -> tuple[Matrix, Matrix]:
         """Covariance of several sums, and the degrees of freedom of each variance.
 
         Parameters
         ----------
         weights : array of shape (columns of z, sums)
             Each column is one a.
+        calibrated : bool
+            False for a first look at many sums, which costs less.
         """
         projected = self._sums @ weights
         plain: Matrix = projected.T @ projected / self.cosines
-        reference = self._calibration()
+        reference = self._calibration() if calibrated else None
         bound = float(min(self.cosines, self._fit.degrees))
         if reference is None:
             return plain, np.full(len(plain), bound)

@@ -16,6 +16,8 @@ Matrix = NDArray[np.float64]
 
 LEVEL = 0.05
 """Probability that any column without effect enters; and level at which one of a pair is needed."""
+PLAINLY_NONE = 0.3
+"""p above which a column is not looked at more closely."""
 TAKEN = 0.9
 """Share of a column's variation, given the others, that another takes if both are always one group."""
 TOLERANCE = 1e-6
@@ -150,7 +152,12 @@ class _Tests:
             return _Test(coefficient=0.0, f=0.0, p=1.0)
         weights = np.zeros((len(self._place), 1))
         weights[[self._place[column] for column in keep], 0] = fit.unscaled_covariance[:, -1]
-        covariance, degrees = self._errors.variance(weights)
+        # Calibration mostly raises p: what is far from significant without it needs none.
+        first = self._tested(value, weights, calibrated=False)
+        return first if first.p > PLAINLY_NONE else self._tested(value, weights, calibrated=True)
+
+    def _tested(self, value: float, weights: Matrix, *, calibrated: bool) -> _Test:
+        covariance, degrees = self._errors.variance(weights, calibrated=calibrated)
         variance = float(covariance[0, 0])
         if variance <= 0.0:
             return _Test(coefficient=value, f=float("inf"), p=0.0)
