@@ -19,6 +19,8 @@ REFERENCE_ROWS = 1 << 14
 """Rows up to which the calibration is computed; with more it would change little."""
 CORRELATIONS = (*np.linspace(0.0, 0.9, 10).tolist(), 0.93, 0.95, 0.97, 0.98)
 """Correlations of successive errors among which that of the reference is interpolated."""
+SIZE_LEAST, SIZE_MOST = 0.25, 4.0
+"""Bounds of the relative size of an error in the reference."""
 LEFT_LEAST = 1e-6
 """A leverage within this distance of one is one but for rounding."""
 
@@ -53,7 +55,8 @@ class LongRunErrors:
     :math:`2 E[\hat V]^2 / \mathrm{var}(\hat V)`, all three computed for the weights and columns at hand under
     errors of a reference: a first-order autoregression (as Bell and McCaffrey 2002, Survey Methodology 28,
     169, and Imbens and Kolesár 2016, Review of Economics and Statistics 98, 701, for independent and grouped
-    errors). Its correlation is the one at which residuals would have the observed correlation, at most 0.98.
+    errors). Its correlation is the one at which residuals would have the observed correlation, at most 0.98;
+    its size is a straight line in the fitted value, by regression of the residuals' sizes on it.
     The estimate itself does not assume that model. Above 16384 rows there is no calibration.
 
     Memory is that of B sums per column, and of at most 16384 rows.
@@ -167,15 +170,17 @@ class LongRunErrors:
         if self._reference is None and self._kept:
             x, z, rest = (np.concatenate(parts) for parts in zip(*self._kept, strict=True))
             self._kept = [(x, z, rest)]
-            self._reference = _Reference(x, z, rest[:, 0], rest[:, 1], self._fit.unscaled_covariance)
+            sizes = _sizes(x @ self._fit.coefficients, rest[:, 0], (x != 0.0).any(axis=1))
+            self._reference = _Reference(x, z, rest, sizes, self._fit.unscaled_covariance)
         return self._reference
 
 
 class _Reference:
     """Autoregression whose residuals would be correlated as the observed ones are."""
 
-    def __init__(self, x: Matrix, z: Matrix, residuals: Matrix, left: Matrix, bread: Matrix) -> None:
-        self._x, self._z, self._bread = x, z, bread
+    def __init__(self, x: Matrix, z: Matrix, rest: Matrix, sizes: Matrix, bread: Matrix) -> None:
+        self._x, self._z, self._bread, self._sizes = x, z, bread, sizes
+        residuals, left = rest.T
         self._alone = left < LEFT_LEAST
         self._scale = np.where(self._alone, 1.0, 1.0 / np.where(self._alone, 1.0, left))
         self._fitted = (x != 0.0).any(axis=1)
@@ -207,6 +212,7 @@ class _Reference:
         direct = waves * (values * self._scale)[:, None]
         through = np.where(self._alone[:, None], 0.0, direct)
         reached = direct - self._x @ (self._bread @ (self._x.T @ through))
+        reached, values = reached * self._sizes[:, None], values * self._sizes
         products = reached.T @ _correlated(reached, self.correlation)
         variance = float(values @ _correlated(values[:, None], self.correlation)[:, 0])
         mean = float(np.trace(products)) / len(products)
@@ -214,6 +220,18 @@ class _Reference:
             return 1.0, 1.0
         spread = 2.0 * float(np.sum(products**2)) / len(products) ** 2
         return variance / mean, max(1.0, 2.0 * mean**2 / spread)
+
+
+def _sizes(fitted: Matrix, residuals: Matrix, used: NDArray[np.bool_]) -> Matrix:
+    """Relative size of each row's error: a straight line in its fitted value, where one is seen."""
+    size, mean = np.abs(residuals[used]), float(np.mean(np.abs(residuals[used])))
+    spread = fitted[used] - fitted[used].mean()
+    squares = float(spread @ spread)
+    if mean <= 0.0 or squares <= 0.0:
+        return np.ones(len(fitted))
+    line = 1.0 + float(spread @ size) / squares / mean * (fitted - fitted[used].mean())
+    result: Matrix = np.clip(line, SIZE_LEAST, SIZE_MOST)
+    return result
 
 
 def _correlated(columns: Matrix, correlation: float) -> Matrix:
