@@ -164,7 +164,9 @@ def test_classes_of_a_file_are_those_of_python(run, tmp_path):
     ]
     classes = [Customers("editing", users=20, think_s=5.0), Customers("queries", arrivals_per_s=2.0)]
     exact = mixed(stations, classes).quantity("response_s")
-    quantiles = response_quantiles(stations, classes, [0.5, 0.99])["response_quantile_s"]
+    route = {"start": "cpu", "cpu": {"disk": 0.8, "leave": 0.2}, "disk": {"cpu": 1}}
+    asked = response_quantiles(stations, classes, [0.5, 0.99], routes={"editing": route})
+    quantiles = asked["response_quantile_s"]
     for r, row in enumerate(rows(output, "classes-predicted")):
         assert row[0] == classes[r].name
         assert row[3]["value"] == pytest.approx(exact.value[r])

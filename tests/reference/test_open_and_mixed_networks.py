@@ -353,6 +353,19 @@ class TestQuantiles:
         close = mg1_quantiles(rate, "erlang(shape=1, mean=1)", Q)["response_quantile_s"]
         assert close == pytest.approx(exponential, rel=1e-9)
 
+    def test_a_geometric_number_of_exponential_times_is_exponential(self):
+        stations = [Station("net", 5 * 0.3, servers=math.inf, visits=5.0)]
+        routes = {"users": {"start": "net", "net": {"net": 0.8, "leave": 0.2}}}
+        users = [Customers("users", users=10, think_s=2.0)]
+        found = response_quantiles(stations, users, Q, routes=routes)
+        assert found["response_quantile_s"][:, 0] == pytest.approx(stats.expon(scale=1.5).ppf(Q), rel=1e-7)
+        assert [found["response_s"][0], found["response_deviation_s"][0]] == pytest.approx([1.5, 1.5])
+        # The canary: five visits of every interaction are an Erlang distribution.
+        fixed = response_quantiles(stations, users, Q)["response_quantile_s"][:, 0]
+        assert fixed == pytest.approx(stats.gamma(5, scale=0.3).ppf(Q), rel=1e-7)
+        with pytest.raises(InputError, match="visits is 4, and the route of class users gives 5"):
+            response_quantiles([Station("net", 1.2, visits=4.0)], users, Q, routes=routes)
+
     def test_the_machine_repairman_is_a_mixture_of_erlangs(self):
         users, think, service = 12, 20.0, 2.0
         number = np.arange(users)  # found by one of 12: the state of a station with 11 users

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -39,6 +40,8 @@ class ClassNetwork:
     """Classes."""
     quantiles: tuple[float, ...] = ()
     """Quantiles of the response times to predict."""
+    routes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Probabilities of the next station, of classes that have them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +78,9 @@ def predict(network: ClassNetwork) -> ClassPrediction:
             "quantiles are known for networks of product form alone (ps, or fcfs with exponential times that"
             f" are the same for all classes) of at most {EXACT_MOST} populations; leave --quantiles out"
         )
-    quantiles = response_quantiles(network.stations, network.customers, wanted) if wanted else None
+    quantiles = None
+    if wanted:
+        quantiles = response_quantiles(network.stations, network.customers, wanted, routes=network.routes)
     return ClassPrediction(network=network, solution=solution, quantiles=quantiles)
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from thinktime.documents import format as shown
 from thinktime.documents.charts import Axis
@@ -41,6 +42,8 @@ class Network:
     """Mean think time."""
     quantiles: tuple[float, ...] = ()
     """Quantiles of the response time to predict for each of `users`."""
+    route: Mapping[str, Any] | None = None
+    """Probabilities of the next station, if they are known."""
 
     def __post_init__(self) -> None:
         """Refuse a network without stations or users, and two stations of the same name."""
@@ -152,6 +155,7 @@ def predict(network: Network) -> NetworkPrediction:
                 network.stations,
                 [Customers("users", users=number, think_s=network.think_s)],
                 network.quantiles,
+                routes={} if network.route is None else {"users": network.route},
             )
             for number in sorted(set(network.users))
             if network.quantiles

@@ -119,7 +119,12 @@ def several_classes(table: Mapping[str, Any], quantiles: tuple[float, ...]) -> C
     stations = tuple(
         _station(name, entry, list(table["classes"]), routes) for name, entry in table["stations"].items()
     )
-    return ClassNetwork(stations=stations, customers=tuple(customers), quantiles=quantiles)
+    return ClassNetwork(
+        stations=stations,
+        customers=tuple(customers),
+        quantiles=quantiles,
+        routes={name: route for name, route in routes.items() if isinstance(route, Mapping)},
+    )
 
 
 def _customers(name: str, entry: Mapping[str, Any], place: str) -> Customers:

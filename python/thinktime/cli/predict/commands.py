@@ -370,6 +370,7 @@ def network(
         users=tuple(whole(value, "--users") for value in _values(table["users"], "--users")),
         think_s=seconds(table.get("think_time", 0), "--think-time"),
         quantiles=wanted,
+        route=table["route"] if isinstance(table.get("route"), dict) else None,
     )
     return document(described)
 

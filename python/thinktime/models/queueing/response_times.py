@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from thinktime.models.queueing.customers import Customers, Network
 from thinktime.models.queueing.mixed_networks import Solution
 from thinktime.models.queueing.networks import PRODUCT_FORM, Station
 from thinktime.models.queueing.open_stations import GENERAL, POISSON
+from thinktime.models.queueing.routing import ROUNDING, transitions
 from thinktime.models.uncertain import with_intervals
 from thinktime.stats import arguments
 
@@ -45,7 +46,11 @@ ERROR = (
 
 @with_intervals
 def response_quantiles(
-    stations: Sequence[Station], customers: Sequence[Customers], q: ArrayLike = QUANTILES
+    stations: Sequence[Station],
+    customers: Sequence[Customers],
+    q: ArrayLike = QUANTILES,
+    *,
+    routes: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Prediction:
     r"""Quantiles of the response times of each class, in a network of product form.
 
@@ -71,11 +76,14 @@ def response_quantiles(
     Parameters
     ----------
     stations : sequence of Station
-        Demands, and ``visits`` of an interaction: its number is taken as fixed.
+        Demands, and ``visits`` of an interaction.
     customers : sequence of Customers
         Classes.
     q : array of shape (n,)
         Probabilities between 0 and 1: 0.9 for the time that 90 % of the responses do not exceed.
+    routes : mapping, optional
+        By the name of a class its routes, as `visits` takes them, and under ``"start"`` the first station.
+        The number of visits then varies as they say. Without routes it is the same for every interaction.
 
     Returns
     -------
@@ -102,11 +110,11 @@ def response_quantiles(
         if not network.open[customer] and network.users[customer] == 0.0:
             continue
         times = [_Time(solution, station, customer) for station in range(len(network.stations))]
-        mean[customer] = sum(time.visits * time.mean for time in times)
-        deviation[customer] = math.sqrt(sum(time.visits * time.variance for time in times))
-        together = partial(_sum_transform, times)
+        route = (routes or {}).get(network.customers[customer].name)
+        path = _Fixed(times) if route is None else _Routed.of(times, network, customer, route)
+        mean[customer], deviation[customer] = path.mean, path.deviation
         for row, one in enumerate(wanted):
-            quantiles[row, customer] = _quantile(together, float(one), mean[customer], deviation[customer])
+            quantiles[row, customer] = _quantile(path.transform, float(one), path.mean, path.deviation)
     return Prediction(
         method="product form, sum of times at stations",
         source="Sevcik and Mitrani, JACM 28 (1981); Abate and Whitt, ORSA J. Computing 7 (1995)",
@@ -115,7 +123,7 @@ def response_quantiles(
             Quantity("response_s", mean, "s"),
             Quantity("response_deviation_s", deviation, "s"),
         ),
-        assumptions=_assumptions(network, solution),
+        assumptions=_assumptions(network, solution, routes or {}),
     )
 
 
@@ -180,24 +188,99 @@ class _Time:
         return max(float(self.seen @ second) / mean**2 - 1.0 + extra, 0.0)
 
     def log_transform(self, s: Complex) -> Complex:
-        """Logarithm of the transform of the times on all visits."""
+        """Logarithm of the transform of the time of a visit."""
         if self.service == 0.0:
             return np.zeros_like(s)
         if not self.in_order:
             if self.relative == 0.0:
-                return -s * self.mean * self.visits
-            shared: Complex = -np.log1p(s * self.mean * self.relative) / self.relative * self.visits
+                return -s * self.mean
+            shared: Complex = -np.log1p(s * self.mean * self.relative) / self.relative
             return shared
         step = 1.0 / (1.0 + s * self.service / self.servers)
         waited = (step[:, None] ** self.stages) @ self.seen
-        in_order: Complex = self.visits * (np.log(waited) - np.log1p(s * self.service))
+        in_order: Complex = np.log(waited) - np.log1p(s * self.service)
         return in_order
 
 
-def _sum_transform(times: Sequence[_Time], s: Complex) -> Complex:
-    """Transform of the sum of independent times."""
-    logs: Complex = sum((time.log_transform(s) for time in times), np.zeros_like(s))
-    return np.exp(logs)
+@dataclass(frozen=True, slots=True)
+class _Fixed:
+    """Sum of the times on a fixed number of visits to each station."""
+
+    times: Sequence[_Time]
+
+    @property
+    def mean(self) -> float:
+        return sum(time.visits * time.mean for time in self.times)
+
+    @property
+    def deviation(self) -> float:
+        return math.sqrt(sum(time.visits * time.variance for time in self.times))
+
+    def transform(self, s: Complex) -> Complex:
+        """Product of the transforms of all visits."""
+        logs: Complex = sum((time.visits * time.log_transform(s) for time in self.times), np.zeros_like(s))
+        return np.asarray(np.exp(logs))
+
+
+@dataclass(frozen=True, slots=True)
+class _Routed:
+    """Sum of the times on visits in the order of a Markov chain."""
+
+    times: Sequence[_Time]
+    """Time of a visit to each place of the chain."""
+    begins: Array
+    moves: Array
+
+    @classmethod
+    def of(cls, times: Sequence[_Time], network: Network, customer: int, route: Mapping[str, Any]) -> _Routed:
+        """Sum by the routes of a class, checked against the visits of its stations."""
+        name = network.customers[customer].name
+        given = arguments.record(route, dict, f"routes[{name!r}]")
+        places, begins, moves = transitions(
+            {place: after for place, after in given.items() if place != "start"}, given.get("start", {})
+        )
+        index = {station.name: k for k, station in enumerate(network.stations)}
+        numbers = np.linalg.solve(np.eye(len(places)) - moves.T, begins)
+        by_route = {str(place): float(number) for place, number in zip(places, numbers, strict=True)}
+        for place in by_route:
+            if place not in index:
+                raise InputError(f"routes[{name!r}]: {place!r} is no station; they are {', '.join(index)}")
+        for station, k in index.items():
+            number = by_route.get(station, 0.0)
+            if network.demands[k, customer] and abs(number - network.visits[k, customer]) > ROUNDING * (
+                1.0 + number
+            ):
+                raise InputError(
+                    f"station {station}: visits is {network.visits[k, customer]:g}, and the route of class"
+                    f" {name} gives {number:g}; give that"
+                )
+        return cls([times[index[str(place)]] for place in places], begins, moves)
+
+    @property
+    def _moments(self) -> tuple[float, float]:
+        means = np.array([time.mean if time.service else 0.0 for time in self.times])
+        squares = means**2 + np.array([time.variance if time.service else 0.0 for time in self.times])
+        left = np.eye(len(means)) - self.moves
+        first = np.linalg.solve(left, means)
+        second = np.linalg.solve(left, squares + 2.0 * means * (self.moves @ first))
+        return float(self.begins @ first), float(self.begins @ second)
+
+    @property
+    def mean(self) -> float:
+        return self._moments[0]
+
+    @property
+    def deviation(self) -> float:
+        first, second = self._moments
+        return math.sqrt(max(second - first**2, 0.0))
+
+    def transform(self, s: Complex) -> Complex:
+        """Transform of the time until the chain ends."""
+        visit = np.exp(np.array([time.log_transform(s) for time in self.times])).T
+        ends = visit * (1.0 - self.moves.sum(axis=1))
+        system = np.eye(len(self.times)) - visit[:, :, None] * self.moves
+        from_each = np.linalg.solve(system, ends[:, :, None])[:, :, 0]
+        return np.asarray(from_each @ self.begins)
 
 
 def _quantile(transform: Transform, q: float, mean: float, deviation: float) -> float:
@@ -321,7 +404,7 @@ def _check(network: Network) -> None:
                 )
 
 
-def _assumptions(network: Network, solution: Solution) -> tuple[Assumption, ...]:
+def _assumptions(network: Network, solution: Solution, routes: Mapping[str, Any]) -> tuple[Assumption, ...]:
     queueing = [station for station in network.stations if not station.delay]
     alone = len(network.stations) == 1 and bool((network.visits == 1.0).all())
     in_order = all(station.discipline == "fcfs" for station in queueing)
@@ -331,11 +414,12 @@ def _assumptions(network: Network, solution: Solution) -> tuple[Assumption, ...]
     shared = any(station.discipline == "ps" for station in network.stations)
     error = () if exact else (Assumption(f"an error is accepted: {ERROR}"),)
     gamma = (Assumption("times at shared stations have gamma distributions"),) if shared else ()
+    routed = all(one.name in routes for one in network.customers)
     known = all(station.variation is not None for station in network.stations if station.discipline == "ps")
     service = "service times at shared stations and delays vary as given, or as exponential ones do"
     return (
         *solution.prediction().assumptions,
-        Assumption("every interaction of a class makes the same number of visits"),
+        *(() if routed else (Assumption("every interaction of a class makes the same number of visits"),)),
         Assumption(INDEPENDENT, True if exact else None),
         *((Assumption(service, True if known else None),) if shared else ()),
         *gamma,

@@ -5,14 +5,44 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thinktime.errors import InputError
 from thinktime.stats import arguments
+
+Array = NDArray[np.float64]
 
 LEAVE = "leave"
 """Name of the end of an interaction in a table of routes."""
 ROUNDING = 1e-9
 """Error of a sum of probabilities that is taken for rounding."""
+
+
+def transitions(
+    routes: Mapping[Hashable, Mapping[Hashable, float]], start: Hashable | Mapping[Hashable, float]
+) -> tuple[tuple[Hashable, ...], Array, Array]:
+    """Places, probabilities of the first, and probabilities from each (rows) to each.
+
+    Parameters and errors are those of `visits`.
+    """
+    if not isinstance(routes, Mapping) or not routes:
+        raise TypeError(f"routes is {arguments.shown(routes)}; give a table of places")
+    places = {place: index for index, place in enumerate(routes)}
+    first = start if isinstance(start, Mapping) else {start: 1.0}
+    begins = _probabilities(first, places, "start")
+    if abs(begins.sum() - 1.0) > ROUNDING:
+        raise InputError(f"start adds to {begins.sum():g}; give probabilities that add to 1")
+    moves = np.array([_probabilities(after, places, f"routes[{place!r}]") for place, after in routes.items()])
+    reached = begins > 0.0
+    for _ in places:
+        reached = reached | (moves[reached] > 0.0).any(axis=0)
+    leaves = moves.sum(axis=1) < 1.0 - ROUNDING
+    for _ in places:
+        leaves = leaves | (moves[:, leaves] > 0.0).any(axis=1)
+    for place, index in places.items():
+        if reached[index] and not leaves[index]:
+            raise InputError(f"routes[{place!r}]: an interaction that is there never leaves; add {LEAVE!r}")
+    return tuple(places), begins, moves
 
 
 def visits(
@@ -49,23 +79,10 @@ def visits(
     >>> visits({"cpu": {"disk": 0.8}, "disk": {"cpu": 1.0}}, "cpu")
     {'cpu': 5.0, 'disk': 4.0}
     """
-    if not isinstance(routes, Mapping) or not routes:
-        raise TypeError(f"routes is {arguments.shown(routes)}; give a table of places")
-    places = {place: index for index, place in enumerate(routes)}
-    first = start if isinstance(start, Mapping) else {start: 1.0}
-    begins = _probabilities(first, places, "start")
-    if abs(begins.sum() - 1.0) > ROUNDING:
-        raise InputError(f"start adds to {begins.sum():g}; give probabilities that add to 1")
-    moves = np.array([_probabilities(after, places, f"routes[{place!r}]") for place, after in routes.items()])
+    places, begins, moves = transitions(routes, start)
     reached = begins > 0.0
     for _ in places:
         reached = reached | (moves[reached] > 0.0).any(axis=0)
-    leaves = moves.sum(axis=1) < 1.0 - ROUNDING
-    for _ in places:
-        leaves = leaves | (moves[:, leaves] > 0.0).any(axis=1)
-    for place, index in places.items():
-        if reached[index] and not leaves[index]:
-            raise InputError(f"routes[{place!r}]: an interaction that is there never leaves; add {LEAVE!r}")
     within = np.ix_(reached, reached)
     solved = np.linalg.solve(np.eye(int(reached.sum())) - moves[within].T, begins[reached])
     numbers = np.zeros(len(places))
@@ -73,9 +90,7 @@ def visits(
     return {place: float(number) for place, number in zip(places, numbers, strict=True)}
 
 
-def _probabilities(
-    given: object, places: Mapping[Hashable, int], name: str
-) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _probabilities(given: object, places: Mapping[Hashable, int], name: str) -> Array:
     """Probabilities of the places in their order."""
     if not isinstance(given, Mapping):
         raise TypeError(f"{name} is {arguments.shown(given)}; give a table of probabilities")
