@@ -201,10 +201,10 @@ def remove_lock(session: Session) -> None:
 
 
 def take_lock(session: Session) -> None:
-    """Another recorder begins in the same folder after the lock was removed."""
+    """Another recorder tries to begin in the same folder after the lock was removed; the folder is locked too."""
     (session.log / "lock").unlink()
     second = _command(STATIC, session.log, "--duration", "0.3s", "--resume")
-    # Which of both comes first is up to the kernel.
+    # On a file system that locks files alone, which of both comes first is up to the kernel.
     session.notes.append(_run(second).stdout)
     session.recorder.join()
     session.status, session.slack = 1, 1
