@@ -201,7 +201,7 @@ def remove_lock(session: Session) -> None:
 
 
 def take_lock(session: Session) -> None:
-    """Another recorder tries to begin in the same folder after the lock was removed; the folder is locked too."""
+    """Another recorder tries to begin after the lock was removed; the folder itself is locked too."""
     (session.log / "lock").unlink()
     second = _command(STATIC, session.log, "--duration", "0.3s", "--resume")
     # On a file system that locks files alone, which of both comes first is up to the kernel.
