@@ -106,7 +106,7 @@ def test_every_number_of_users_is_drawn():
         (("--station", "cpu=3ms", "--users", "5..1"), "--users 5..1: give a number"),
         (("none.toml",), "none.toml"),
         (("--station", "cpu=3ms,discipline=priority", "--users", "5"), "discipline priority needs classes"),
-        (("--station", "cpu=3ms/4ms", "--users", "5"), "station cpu: demand has 2 values; give one, or 1"),
+        (("--station", "cpu=3ms/4ms", "--users", "5"), "station cpu: demand has 2 values; give one"),
         (
             ("--station", "cpu=3ms", "--users", "5", "--quantiles", "90"),
             "--quantiles 90: give a part between",
@@ -116,6 +116,7 @@ def test_every_number_of_users_is_drawn():
         (("--station", "cpu=3ms", "--class", "a,priority=1"), "class a: it has neither users nor arrivals"),
         (("--station", "cpu=3ms", "--class", "a,users=2.5"), "class a: users 2.5: give a whole number"),
         (("--station", "cpu=1s", "--class", "a,arrivals=2"), "station cpu: arrivals bring 2 s of work"),
+        (("--station", "cpu=1+-2s", "--class", "a,users=2"), "at -1, an end of the interval of Estimate(1 s"),
         (("--station", "cpu=1s", "--class", "a,users=2", "--users", "4"), "users: is given beside classes"),
         (
             ("--station", "cpu=1s,discipline=priority", "--class", "a,users=2", "--quantiles", "90%"),

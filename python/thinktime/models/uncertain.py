@@ -143,8 +143,8 @@ def with_intervals(model: Callable[P, Prediction]) -> Callable[P, Prediction]:
 
 
 def _called(model: Callable[..., Prediction], given: tuple[Any, Any], choice: Choice) -> Prediction:
-    args, kwargs = _chosen(given, choice)
     try:
+        args, kwargs = _chosen(given, choice)
         return model(*args, **kwargs)
     except InputError as error:
         if not choice:

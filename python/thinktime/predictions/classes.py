@@ -152,7 +152,9 @@ def _demands(network: ClassNetwork) -> Table:
 
 
 def _demand(known: Known) -> Cell:
-    return predicted.given(known, "s") if isinstance(known, Estimate) else predicted.modelled(known, "s")
+    if isinstance(known, Estimate):
+        return known.with_unit("s")
+    return Estimate(value=float(known), unit="s", n=0, method="given")
 
 
 def _classes(result: ClassPrediction) -> Table:

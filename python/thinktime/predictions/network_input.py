@@ -212,7 +212,8 @@ def _each(
         return [read_(given[name], f"{item}: {name}") if name in given else 0.0 for name in classes]
     if isinstance(given, (list, tuple)):
         if len(given) != len(classes):
-            raise InputError(f"{item} has {len(given)} values; give one, or {len(classes)}, one per class")
+            wanted = "one" if len(classes) == 1 else f"one, or {len(classes)}, one per class"
+            raise InputError(f"{item} has {len(given)} values; give {wanted}")
         return [read_(one, f"{item}: {name}") for one, name in zip(given, classes, strict=True)]
     return [read_(given, item)] * len(classes)
 
