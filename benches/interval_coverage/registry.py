@@ -14,8 +14,10 @@ from pathlib import Path
 
 from thinktime.stats.estimate import Estimate
 
-Hits = Mapping[str, bool | None]
+Hits = Mapping[str, bool | str | None]
 """For each figure of a trial: whether its interval held the truth; None where it has no interval."""
+OPEN = "open"
+"""Hit of an interval with an open end: half an interval is easier to hold, and is counted apart too."""
 Trial = Callable[[int], Hits]
 NOT_KINDS = ("registry", "run", "__main__")
 
@@ -74,9 +76,10 @@ def all_kinds() -> dict[str, Kind]:
     return KINDS
 
 
-def holds(estimate: object, truth: float) -> bool | None:
-    """Whether an interval holds the truth; an open end holds, two open ends are no interval."""
+def holds(estimate: object, truth: float) -> bool | str | None:
+    """Whether an interval holds the truth: True, False, or `OPEN`; None for no interval."""
     if not isinstance(estimate, Estimate) or (estimate.low is None and estimate.high is None):
         return None
     low, high = estimate.low, estimate.high
-    return (low is None or low <= truth) and (high is None or truth <= high)
+    held = (low is None or low <= truth) and (high is None or truth <= high)
+    return OPEN if held and None in (low, high) else held

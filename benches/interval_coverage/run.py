@@ -18,14 +18,14 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from interval_coverage.registry import Kind, all_kinds
+from interval_coverage.registry import OPEN, Kind, all_kinds
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "target" / "coverage"
 PAGE = ROOT / "docs" / "background" / "coverage.md"
 BEGIN, END = "<!-- table: written by `make coverage` -->", "<!-- end of the table -->"
 Counts = dict[str, list[int]]
-"""For each figure: trials that held the truth, that missed it, that had no interval."""
+"""For each figure: trials that held the truth, missed it, had no interval; held it with an open end."""
 
 
 def sources() -> str:
@@ -42,7 +42,9 @@ def counted(kind: Kind, block: int) -> Counts:
     counts: Counts = {}
     for number in range(block * kind.block, (block + 1) * kind.block):
         for figure, held in kind.trial(kind.seed(number)).items():
-            counts.setdefault(figure, [0, 0, 0])[2 if held is None else 0 if held else 1] += 1
+            found = counts.setdefault(figure, [0, 0, 0, 0])
+            found[2 if held is None else 0 if held else 1] += 1
+            found[3] += held == OPEN
     return counts
 
 
@@ -82,14 +84,14 @@ def total(blocks: dict[int, Counts], most: int) -> Counts:
     sums: Counts = {}
     for number in sorted(blocks)[:most]:
         for figure, counts in blocks[number].items():
-            before = sums.get(figure, [0, 0, 0])
+            before = sums.get(figure, [0, 0, 0, 0])
             sums[figure] = [one + other for one, other in zip(before, counts, strict=True)]
     return sums
 
 
 def row(kind: Kind, figure: str, counts: Sequence[int]) -> str:
     """Line of the table: covered, binomial standard error, trials without an interval, and the goal."""
-    held, missed, absent = counts
+    held, missed, absent, half = counts
     tried = held + missed
     if tried:
         share = held / tried
@@ -100,9 +102,11 @@ def row(kind: Kind, figure: str, counts: Sequence[int]) -> str:
     else:
         covered, off = "none", False
     bare = f"{100 * absent / (tried + absent):.0f} %" if absent else "-"
+    open_ = f"{100 * half / tried:.0f} %" if half else "-"
     goal = f"{100 * kind.least:.0f} to {100 * kind.most:.0f} %"
     mark = " **missed**" if off else ""
-    return f"| {kind.data} | {figure} | {tried + absent} | {covered}{mark} | {bare} | {goal} | {kind.note} |"
+    cells = (kind.data, figure, tried + absent, covered + mark, open_, bare, goal, kind.note)
+    return f"| {' | '.join(map(str, cells))} |"
 
 
 def table(kinds: Sequence[Kind], found: dict[str, Counts]) -> str:
@@ -112,8 +116,8 @@ def table(kinds: Sequence[Kind], found: dict[str, Counts]) -> str:
         lines += [
             f"### {heading}",
             "",
-            "| data | figure | trials | covered | no interval | goal | |",
-            "| --- | --- | --- | --- | --- | --- | --- |",
+            "| data | figure | trials | covered | one end open | no interval | goal | |",
+            "| --- | --- | --- | --- | --- | --- | --- | --- |",
         ]
         for kind in kinds:
             if kind.interval == heading:

@@ -209,8 +209,8 @@ def test_a_log_without_interactions_is_told_what_to_do(log_of):
 
 @functools.cache
 def slopes():
-    """Lines of page-fault processing of many sets of logs; and with rows taken as independent."""
-    found = []
+    """Lines of page-fault processing of many sets of logs; and with rows whose order is lost."""
+    found, random = [], np.random.default_rng(RUNS)
     for seed in range(RUNS):
         groups, rows = [], []
         for users in USERS:
@@ -218,8 +218,9 @@ def slopes():
             columns = [
                 seen[name] for name in ("script_page_faults", "script_page_fault_s", "script_interactions")
             ]
-            groups.append(ratio_regression.batch_sums(*columns))
-            rows.append(ratio_regression.BatchSums(**dict(zip(["x", "y", "count"], columns, strict=True))))
+            groups.append(ratio_regression.group_sums(*columns))
+            order = random.permutation(len(columns[0]))
+            rows.append(ratio_regression.group_sums(*(column[order] for column in columns)))
         found.append((ratio_regression.fit_line(groups), ratio_regression.fit_line(rows)))
     return found
 
@@ -227,7 +228,7 @@ def slopes():
 def test_slopes_cover_what_was_put_in():
     """H0: coverage of slope and of intercept is 0.95; false alarm of both together 1e-4.
 
-    The canary: intervals that take successive rows as independent do not pass.
+    The canary: intervals of the same rows in random order, without their correlation, do not pass.
     """
     truth = {"slope": made.ADDED_S, "intercept": made.processing(0.0)}
     least = stats.binom.ppf(FALSE_ALARM / 2, RUNS, 0.95)
@@ -239,10 +240,10 @@ def test_slopes_cover_what_was_put_in():
 
 
 def test_a_line_needs_two_groups_that_differ():
-    one = ratio_regression.batch_sums(np.arange(20.0), np.arange(20.0), np.ones(20))
+    one = ratio_regression.group_sums(np.arange(20.0), np.arange(20.0), np.ones(20))
     assert ratio_regression.fit_line([one]) is None
     assert ratio_regression.fit_line([one, one]) is None
-    whole = ratio_regression.BatchSums(
+    whole = ratio_regression.GroupSums(
         x=np.array([1.0, 3.0]), y=np.array([1.0, 3.0]), count=np.array([0.0, 1.0])
     )
     assert ratio_regression.fit_line([one, whole]) is None
@@ -250,7 +251,7 @@ def test_a_line_needs_two_groups_that_differ():
 
 def test_a_line_that_is_exact_has_no_error():
     groups = [
-        ratio_regression.batch_sums(x * np.ones(40), (2.0 + 3.0 * x) * np.ones(40), np.ones(40))
+        ratio_regression.group_sums(x * np.ones(40), (2.0 + 3.0 * x) * np.ones(40), np.ones(40))
         for x in (1.0, 2.0, 5.0)
     ]
     line = ratio_regression.fit_line(groups)

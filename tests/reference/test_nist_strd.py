@@ -11,8 +11,8 @@ from thinktime.analyses.overhead.design import Design, Target
 from thinktime.log.observations import Observations, Quantity
 from thinktime.stats.regression.iterative_refinement import refine
 from thinktime.stats.regression.least_squares import LeastSquares
-from thinktime.stats.samples import coefficient_of_variation, grouped_jackknife, variance
 from thinktime.stats.series.batch_means import plain_mean
+from thinktime.stats.series.moments import coefficient_of_variation, variance
 
 DATA = Path(__file__).parent / "nist"
 
@@ -184,9 +184,9 @@ NUM_ACC = {
 def test_moments_of_numbers_that_differ_little(numbers, mean, deviation):
     """8 digits are what the rounding of the numbers to double precision leaves of NumAcc4."""
     assert digits(plain_mean(numbers).value, mean) >= 15
-    spread = grouped_jackknife(numbers, variance, positive=True, power=2).value
+    spread = variance(numbers).value
     assert digits(math.sqrt(spread), deviation) >= 8
-    variation = grouped_jackknife(numbers, coefficient_of_variation, positive=True).value
+    variation = coefficient_of_variation(numbers).value
     assert digits(variation, deviation / mean) >= 8
     # The canary: sums of the numbers over their mean, but about zero, keep at most 2 digits.
     x = numbers / mean

@@ -190,11 +190,11 @@ def test_fixed_b_critical_values_of_kiefer_and_vogelsang_2005(b, wider):
     assert critical_values.fixed_b(0.95, b, 10**6) == pytest.approx((1 + wider) * published, rel=0.015)
 
 
-def test_batch_means_of_equal_lengths_are_those_of_the_textbook():
+def test_independent_means_of_equal_lengths_are_those_of_the_textbook():
     """Law, Simulation Modeling and Analysis, 9.5.3: Student's t on the means of the batches."""
     values = np.random.default_rng(4).normal(size=200)
-    found = batch_means.batch_ratio(values, batches=10)
     means = values.reshape(10, 20).mean(axis=1)
+    found = batch_means.batch_ratio(20.0 * means, np.full(10, 20.0), independent=True)
     low, high = stats.t.interval(0.95, 9, means.mean(), means.std(ddof=1) / np.sqrt(10))
     assert (found.low, found.high) == pytest.approx((low, high))
 

@@ -64,6 +64,12 @@ impl Histogram {
         Span(longest(reached_in.unwrap_or(ALL - 1)))
     }
 
+    /// The longest time of each cell that is not empty, and its count, in order.
+    pub fn cells(&self) -> impl Iterator<Item = (Span, u64)> + '_ {
+        let filled = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        filled.map(|(cell, count)| (Span(longest(cell)), *count))
+    }
+
     /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Histogram) {
         // Counts add exactly, so that tallies of replications merge to the same bits in any order.

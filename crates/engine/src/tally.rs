@@ -170,6 +170,12 @@ impl Tally {
         if self.count == 0 { f64::NAN } else { self.histogram.quantile(q, self.count).seconds() }
     }
 
+    /// Upper end of each cell of the histogram that is not empty, and the observations in it, in order: with those of
+    /// other runs, the quantiles of all of them together.
+    pub fn cells(&self) -> Vec<(Span, u64)> {
+        if self.count == 0 { Vec::new() } else { self.histogram.cells().collect() }
+    }
+
     /// Adds the observations of `other`.
     pub fn merge(&mut self, other: &Tally) {
         self.count += other.count;
@@ -303,6 +309,16 @@ mod tests {
         for q in [0.1, 0.5, 0.9, 0.99] {
             assert!((t.quantile(q) / q - 1.0).abs() < 0.01, "{q}: {}", t.quantile(q));
         }
+    }
+
+    #[test]
+    fn cells_hold_every_observation_once() {
+        let cells = tally(&[1.0, 2.0, 2.0, 9.0]).cells();
+        assert_eq!(cells.iter().map(|(_, count)| *count).collect::<Vec<_>>(), [1, 2, 1]);
+        assert!(
+            cells.iter().zip([1.0, 2.0, 9.0]).all(|((end, _), s)| (1.0..1.01).contains(&(end.seconds() / s)))
+        );
+        assert!(Tally::default().cells().is_empty());
     }
 
     #[test]

@@ -122,12 +122,12 @@ impl NativeSimulation {
         Plain(self.0.prepared().machine())
     }
 
-    /// Name, unit and description of each response, in order.
-    fn responses(&self) -> Vec<(String, String, String)> {
+    /// Name, unit and description of each response, in order; of a quantile, index of its distribution and share.
+    fn responses(&self) -> Vec<(String, String, String, Option<(usize, f64)>)> {
         let described = self.0.prepared().responses();
         described
             .into_iter()
-            .map(|r| (r.name.into_owned(), r.unit.to_owned(), r.description.into_owned()))
+            .map(|r| (r.name.into_owned(), r.unit.to_owned(), r.description.into_owned(), r.quantile))
             .collect()
     }
 
@@ -230,6 +230,13 @@ impl NativeReplications {
     /// Responses of each replication, in the order of `NativeSimulation.responses`.
     fn responses(&self) -> Vec<Vec<f64>> {
         self.0.outcomes.iter().map(|outcome| outcome.responses.clone()).collect()
+    }
+
+    /// Distributions of replication `index` (from 0): end of each cell [s], and observations in it.
+    fn distributions(&self, index: usize) -> Option<Vec<Vec<(f64, u64)>>> {
+        let outcome = self.0.outcomes.get(index)?;
+        let distributions = outcome.distributions.iter();
+        Some(distributions.map(|cells| cells.iter().map(|(end, n)| (end.seconds(), *n)).collect()).collect())
     }
 
     /// Number of the first replication.

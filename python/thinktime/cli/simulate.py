@@ -125,18 +125,22 @@ def _simulate(log: Path | None, system: str, given: dict[str, Any], **how: Any) 
 
 
 def _section(simulated: Simulated, output: Path | None) -> Section:
-    from thinktime.log.runs import Runs, over_replications
+    from thinktime.log.runs import Runs, figures
     from thinktime.reports import replications
 
-    responses = simulated.responses if output is None else Runs.open(output).responses()
-    figures = {name: over_replications(responses, name, unit) for name, unit in simulated.units.items()}
+    if output is None:
+        count, estimates = len(simulated.responses), simulated.estimates()
+    else:
+        runs = Runs.open(output)
+        count, estimates = len(runs.responses()), figures(runs)
     run = replications.RunSummary(
         system=simulated.system,
         seed=simulated.seed,
-        replications=len(responses),
+        replications=count,
         length_s=simulated.parameters["length"],
         warm_up_s=simulated.warm_up_s,
         warm_up_settled=simulated.warm_up_settled,
+        caveats=simulated.caveats,
         laws=simulated.laws,
     )
-    return replications.section(run, figures, simulated.descriptions)
+    return replications.section(run, estimates, simulated.descriptions)

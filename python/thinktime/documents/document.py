@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Generic, Literal, TypeVar
 
+from thinktime.documents.remarks import remarks
 from thinktime.stats.estimate import Estimate
 
 Record = TypeVar("Record")
@@ -221,6 +222,11 @@ class Section:
     """Reason why there is no answer for this log; the other fields are then empty."""
     group: str = ""
     """Log of this section, if a document covers several."""
+
+    @property
+    def all_caveats(self) -> tuple[str, ...]:
+        """Caveats, then those of the estimates in the tables."""
+        return (*self.caveats, *remarks(self.tables))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

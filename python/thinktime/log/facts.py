@@ -104,6 +104,18 @@ class Facts:
             for index, item in enumerate(value)
         )
 
+    def numbers(self, key: str) -> tuple[float, ...]:
+        """List of finite numbers from 0 up; empty if it is unknown."""
+        value = self.values.get(key)
+        if value is None:
+            return ()
+        if not isinstance(value, list) or not all(
+            isinstance(item, int | float) and not isinstance(item, bool) and _is_believable(item, 0.0)
+            for item in value
+        ):
+            raise self._refused(key, "a list of numbers of at least 0")
+        return tuple(value)
+
     def needed(self, key: str) -> Facts:
         """These facts, if `key` is among them.
 
@@ -143,6 +155,8 @@ class Response:
     """None if the replication has none."""
     unit: str
     description: str
+    quantile: tuple[int, float] | None
+    """Index of the distribution of which it is a quantile, and the share below it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,10 +200,24 @@ class Session:
                 value=item.number("value"),
                 unit=item.text("unit") or "",
                 description=item.text("description") or "",
+                quantile=_quantile(item),
             )
             for item in self.facts.table("replication").tables("responses")
             if (name := item.needed("name").text("name")) is not None
         }
+
+    def distributions(self) -> tuple[tuple[tuple[float, int], ...], ...]:
+        """Distributions of which responses are quantiles: end of each cell [s], and observations in it."""
+        return tuple(
+            tuple(zip(item.numbers("ends_s"), map(int, item.numbers("counts")), strict=False))
+            for item in self.facts.table("replication").tables("distributions")
+        )
+
+
+def _quantile(response: Facts) -> tuple[int, float] | None:
+    of = response.table("quantile")
+    index, share = of.whole("distribution"), of.number("share", least=0.0)
+    return None if index is None or share is None else (index, float(share))
 
 
 def sessions(log: Log) -> tuple[Session, ...]:

@@ -32,6 +32,8 @@ DESIGN_NAME = "design.toml"
 FORMAT = "thinktime runs"
 
 Level = str | int | float | bool
+Distribution = Sequence[tuple[float, int]]
+"""Histogram of one replication: upper end of each cell, and observations in it, in order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +50,10 @@ class Replication:
     """Unit of each response."""
     descriptions: dict[str, str]
     """Meaning of each response."""
+    quantiles: dict[str, tuple[int, float]]
+    """Of each response that is a quantile, the index of its distribution and the share below it."""
+    distributions: tuple[Distribution, ...]
+    """Distributions of which responses are quantiles; empty in logs that were written without them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +95,8 @@ def _replication(session: Session) -> Replication:
         responses={name: response.value for name, response in responses.items()},
         units={name: response.unit for name, response in responses.items()},
         descriptions={name: response.description for name, response in responses.items()},
+        quantiles={name: of for name, response in responses.items() if (of := response.quantile) is not None},
+        distributions=session.distributions(),
     )
 
 
@@ -293,3 +301,19 @@ def over_replications(
             method="the same in all replications: no interval",
         )
     return plain_mean(values, level).with_unit(unit)
+
+
+def figures(runs: Runs, level: float = 0.95) -> dict[str, Estimate | NotApplicable]:
+    """Every response of the first cell: quantiles of all its replications together, means of the others."""
+    from thinktime.stats.series.shares import quantile_of_replications
+
+    replications = runs.cells[0].replications()
+    responses, found = runs.responses(), {}
+    for name, unit in runs.units.items():
+        found[name] = over_replications(responses, name, unit, level)
+        of = replications[0].quantiles.get(name)
+        if of is not None and all(of[0] < len(item.distributions) for item in replications):
+            parts = [item.distributions[of[0]] for item in replications]
+            if any(parts):
+                found[name] = quantile_of_replications(parts, of[1], level).with_unit(unit)
+    return found

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from thinktime.documents import format as shown
 from thinktime.documents.document import Column, Section, Table
-from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.documents.wording import worded
+from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,8 +22,23 @@ class RunSummary:
     warm_up_s: float
     warm_up_settled: bool | None
     """True if MSER-5 found the end of the warm-up; None if the warm-up was given."""
+    caveats: Sequence[Caveat] = ()
+    """About the warm-up."""
     laws: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Laws that were checked in every replication, with the places where they were checked."""
+
+
+WORDS: Mapping[str, Callable[..., str]] = {
+    "warm_up_not_settled": lambda: (
+        "MSER-5 puts the end of the warm-up into the second half of a run: the run is too short to tell "
+        "start-up from steady state. Make it longer (-p length=...)."
+    ),
+    "warm_up_long": lambda share: (
+        f"MSER-5 cuts {share:.0%} of each run: the cut then follows the figures themselves, which become "
+        "too low, with intervals that hold less often than stated. Make the run longer (-p length=...) or "
+        "give a warm-up in seconds (-p warm_up=...)."
+    ),
+}
 
 
 def section(
@@ -37,7 +53,11 @@ def section(
         )
         for name, figure in figures.items()
     )
-    spread = "over the replications, Student's t" if run.replications > 1 else "none: one replication"
+    spread = (
+        "over the replications, Student's t; quantiles of all of them together"
+        if run.replications > 1
+        else "none: one replication"
+    )
     return Section(
         name="replications",
         title=f"How did {run.system} behave?",
@@ -54,7 +74,7 @@ def section(
             ),
         ),
         figures=(),
-        caveats=_caveats(run),
+        caveats=worded(run.caveats, WORDS),
         method=f"Intervals: {spread}."
         + (f" Checked in every replication: {_laws(run.laws)}." if run.laws else ""),
     )
@@ -78,12 +98,3 @@ def _warm_up(run: RunSummary) -> str:
     if run.warm_up_s == 0.0:
         return "no warm-up cut: statistics begin with the empty system"
     return f"warm-up of {shown.duration(run.warm_up_s)} as given"
-
-
-def _caveats(run: RunSummary) -> tuple[str, ...]:
-    if run.warm_up_settled is False:
-        return (
-            "MSER-5 puts the end of the warm-up into the second half of a run: the run is too short to tell "
-            "start-up from steady state. Make it longer (-p length=...).",
-        )
-    return ()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from thinktime.errors import InputError, WorkError
 from thinktime.log.runs import Runs, over_replications
+from thinktime.stats.estimate import Caveat, NotApplicable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from thinktime._native import NativeReplications, NativeSimulation
-    from thinktime.stats.estimate import Estimate, NotApplicable
+    from thinktime.stats.estimate import Estimate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +36,8 @@ class Limits:
     """Memory of the replications that run at one time, bytes; fewer run together where it would not do."""
 
 
+WARM_UP_LONG = 0.1
+"""Share of a run that MSER-5 may cut without a caveat."""
 LIMITS = Limits()
 """Limits where none are given."""
 
@@ -170,7 +173,7 @@ def responses(system: str, parameters: Mapping[str, Any] | None = None) -> dict[
     InputError
         A parameter is impossible.
     """
-    return {name: unit for name, unit, _ in _prepare(system, parameters).responses()}
+    return {name: unit for name, unit, *_ in _prepare(system, parameters).responses()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,11 +199,13 @@ class Simulated:
     """Conservation laws that were checked in every replication, with the places where they were checked."""
     events: int
     """Events of all replications."""
+    quantiles: dict[str, tuple[int, float]]
+    """Of each response that is a quantile, the index of its distribution and the share below it."""
     _simulation: NativeSimulation = field(repr=False)
     _replications: NativeReplications = field(repr=False)
 
     def estimate(self, response: str, level: float = 0.95) -> Estimate | NotApplicable:
-        """Mean over the replications with Student's t interval.
+        """Mean over the replications with Student's t interval; a quantile is that of all of them together.
 
         Raises
         ------
@@ -209,7 +214,29 @@ class Simulated:
         """
         if response not in self.units:
             raise InputError(f"{self.system} has no response {response!r}; it has: {', '.join(self.units)}")
-        return over_replications(self.responses, response, self.units[response], level)
+        from thinktime.stats.series.shares import quantile_of_replications
+
+        unit = self.units[response]
+        mean = over_replications(self.responses, response, unit, level)
+        if response not in self.quantiles or isinstance(mean, NotApplicable):
+            return mean
+        index, q = self.quantiles[response]
+        parts = [(self._replications.distributions(at) or [])[index] for at in range(len(self.responses))]
+        return quantile_of_replications(parts, q, level).with_unit(unit)
+
+    def estimates(self, level: float = 0.95) -> dict[str, Estimate | NotApplicable]:
+        """Estimate of every response, by name."""
+        return {name: self.estimate(name, level) for name in self.units}
+
+    @property
+    def caveats(self) -> tuple[Caveat, ...]:
+        """Reasons to doubt the warm-up that MSER-5 found."""
+        share = self.warm_up_s / self.parameters["length"]
+        if self.warm_up_settled is False:
+            return (Caveat("warm_up_not_settled"),)
+        if self.warm_up_settled and share > WARM_UP_LONG:
+            return (Caveat("warm_up_long", share=share),)
+        return ()
 
     def batch_means(self, index: int = 0) -> NDArray[np.float64]:
         """Means of equal batches of the main response in replication `index`, in order, s.
@@ -327,16 +354,17 @@ def simulate(
     described = simulation.responses()
     rows = replicated.responses()
     columns: dict[str, Any] = {"replication": range(first_replication, first_replication + len(rows))}
-    for index, (name, _, _) in enumerate(described):
+    for index, (name, *_) in enumerate(described):
         columns[name] = [None if math.isnan(row[index]) else row[index] for row in rows]
-    schema = {"replication": pl.Int64} | {name: pl.Float64 for name, _, _ in described}
+    schema = {"replication": pl.Int64} | {name: pl.Float64 for name, *_ in described}
     return Simulated(
         system=system,
         parameters=simulation.parameters(),
         seed=seed,
         responses=pl.DataFrame(columns, schema=schema),
-        units={name: unit for name, unit, _ in described},
-        descriptions={name: text for name, _, text in described},
+        units={name: unit for name, unit, *_ in described},
+        descriptions={name: text for name, _, text, _ in described},
+        quantiles={name: of for name, _, _, of in described if of is not None},
         warm_up_s=replicated.warm_up_s,
         warm_up_settled=replicated.settled,
         laws={law: tuple(places) for law, places in replicated.laws()},

@@ -16,8 +16,10 @@ from typing import Any
 CONTENTS: dict[str, tuple[str, ...]] = {
     "estimate": ("Estimate", "NotApplicable"),
     "hypothesis": ("SignificanceTest", "adjusted", "combined", "holm"),
-    "samples": ("grouped_jackknife", "proportion", "proportion_in_blocks", "quantile"),
+    "samples": ("proportion", "quantile"),
     "series.batch_means": ("autocorrelation", "batch_ratio", "plain_mean"),
+    "series.moments": ("coefficient_of_variation", "skewness", "variance"),
+    "series.shares": ("proportion_in_blocks", "proportion_in_time", "quantile_in_time"),
     "series.homogeneity": ("same_distribution", "trend"),
     "series.poisson": ("counts_in_cells", "dispersion", "dispersion_test", "gaps_test", "order_test"),
     "regression.bootstrap": ("BlockBootstrap",),

@@ -33,7 +33,9 @@ class Estimate:
     n: int
     """Number of observations."""
     method: str
-    """How value and interval were computed, in a few words: ``batch means (20 batches)``."""
+    """How value and interval were computed, in a few words: ``long-run variance (20 cosines)``."""
+    caveat: Caveat | None = None
+    """Reason why an end is missing although the method gives one, or why the interval may be too narrow."""
 
     def with_unit(self, unit: str) -> Estimate:
         """Estimate with `unit` in place of its own; numbers are not converted."""
@@ -41,7 +43,8 @@ class Estimate:
 
     def to_dict(self) -> dict[str, Any]:
         """All fields by name, as plain Python numbers and strings."""
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return values | {"caveat": None if self.caveat is None else self.caveat.to_dict()}
 
     def __repr__(self) -> str:
         """One line: value, unit, interval, n and method."""
@@ -95,3 +98,7 @@ class Caveat:
     def __init__(self, kind: str, **values: Any) -> None:
         object.__setattr__(self, "kind", kind)
         object.__setattr__(self, "values", values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Kind and values by name."""
+        return {"kind": self.kind, **self.values}

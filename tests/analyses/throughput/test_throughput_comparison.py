@@ -123,7 +123,7 @@ def test_joined_batches_keep_the_sums_and_the_order():
     assert join_batches(batches, 20) is batches
 
 
-def test_a_mean_of_short_series_is_that_of_batch_means():
+def test_a_mean_of_short_series_is_that_of_all_its_observations():
     """Up to `KEPT_MOST` observations no batches were joined: the interval is `batch_ratio`'s, to rounding."""
     random = np.random.default_rng(3)
     for n in (12, 40, KEPT_MOST):
@@ -137,12 +137,12 @@ def test_a_mean_of_short_series_is_that_of_batch_means():
 
 
 def test_stretches_left_out_in_turn_give_the_error_of_the_mean():
-    """With equal stretches and one load the jackknife is the batch-means interval."""
+    """With equal stretches and one load the jackknife is Student's t on their means."""
     random = np.random.default_rng(4)
     amounts, lengths = random.random((10, 1)), np.full((10, 1), 2.0)
     found = standardised.standardised(amounts, lengths, np.ones(1), 10)
-    mean, error = batch_means.batch_error(amounts[:, 0], lengths[:, 0])
-    assert (found.value, found.error) == pytest.approx((mean, error))
+    mean, variance = batch_means.ratio_error(amounts[:, 0], lengths[:, 0], independent=True)
+    assert (found.value, found.error) == pytest.approx((mean, variance.error))
     assert found.degrees == pytest.approx(9.0)
     twice = standardised.standardised(amounts, lengths, np.ones(1), 10, per=2.0 * amounts)
     assert (twice.value, twice.error) == pytest.approx((0.5, 0.0))

@@ -5,9 +5,9 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use thinktime_engine::{
-    Batches, Calendar, Exhausted, LawViolation, Laws, Limits, Model, Span, Streams, Time, run,
+    Batches, Calendar, Exhausted, LawViolation, Laws, Limits, Model, Span, Streams, Tally, Time, run,
 };
 use thinktime_log::Column;
 use thiserror::Error;
@@ -33,6 +33,11 @@ pub(crate) trait Configuration: Send + Sync + Sized + 'static {
     type Totals<'t>;
     /// The machine at work, reporting to a monitor.
     type Machine<'c, M: Monitor + 'c>: Simulated<'c, M> + Accounted<Configuration = Self>;
+
+    /// Defaults of the parameters that every system has, where they follow from what was given.
+    fn defaults(_given: &Map<String, Value>) -> Map<String, Value> {
+        Map::new()
+    }
 
     /// Checks parameters in their relation to each other.
     fn new(parameters: Self::Parameters, settings: &Settings) -> Result<Self, ParameterError>;
@@ -194,11 +199,28 @@ pub(crate) fn replicate<C: Configuration, M: Monitor>(
     // Responses are computed after the laws have held: no figure comes from a run that contradicts itself.
     Ok(Outcome {
         responses: responses.iter().map(|measured| measured.of(&totals)).collect(),
+        distributions: distributions(responses, &totals),
         batches: machine.batches().clone(),
         laws,
         events: calendar.events(),
         ended: now,
     })
+}
+
+/// The distributions of which the responses are quantiles, each once.
+fn distributions<C: Configuration>(
+    responses: &[Measured<C>],
+    totals: &C::Totals<'_>,
+) -> Vec<Vec<(Span, u64)>> {
+    let mut found = Vec::new();
+    for measured in responses {
+        if let Computed::Quantile(index, _, tally) = measured.value
+            && index == found.len()
+        {
+            found.push(tally(totals, index).cells());
+        }
+    }
+    found
 }
 
 /// A simulated system.
@@ -209,6 +231,7 @@ pub struct System {
     pub summary: &'static str,
     parameters: LazyLock<Vec<Parameter>>,
     prepare: fn(&Settings) -> Result<Box<dyn Prepared>, ParameterError>,
+    defaults: fn(&Map<String, Value>) -> Map<String, Value>,
 }
 
 impl System {
@@ -222,12 +245,20 @@ impl System {
                 let configuration = C::new(settings.own()?, settings)?;
                 Ok(Box::new(Ready { responses: configuration.responses(), configuration }))
             },
+            defaults: C::defaults,
         }
     }
 
     /// Its own parameters, followed by those of every system: `length`, `warm_up` and `interval`.
     pub fn parameters(&self) -> &[Parameter] {
         &self.parameters
+    }
+
+    /// What was given, with the defaults that follow from it.
+    pub fn complete(&self, given: &Map<String, Value>) -> Map<String, Value> {
+        let mut complete = (self.defaults)(given);
+        complete.extend(given.clone());
+        complete
     }
 
     /// Checks parameters in their relation to each other, and prepares all that replications share.
@@ -258,7 +289,7 @@ pub struct Replication {
 }
 
 /// Description of one response of a replication.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Response {
     /// Key in results.
     pub name: Cow<'static, str>,
@@ -266,6 +297,8 @@ pub struct Response {
     pub unit: &'static str,
     /// One line for people.
     pub description: Cow<'static, str>,
+    /// Index of the distribution of which it is a quantile, and the share below it.
+    pub quantile: Option<(usize, f64)>,
 }
 
 /// A response, and its computation from the totals of a replication.
@@ -282,6 +315,8 @@ enum Computed<C: Configuration> {
     Of(fn(&C::Totals<'_>) -> f64),
     /// One of several alike, with its index.
     At(usize, fn(&C::Totals<'_>, usize) -> f64),
+    /// A quantile of a tally, with its index and share.
+    Quantile(usize, f64, for<'t> fn(&'t C::Totals<'_>, usize) -> &'t Tally),
 }
 
 impl<C: Configuration> Measured<C> {
@@ -291,7 +326,7 @@ impl<C: Configuration> Measured<C> {
         description: impl Into<Cow<'static, str>>,
         value: fn(&C::Totals<'_>) -> f64,
     ) -> Measured<C> {
-        let response = Response { name: name.into(), unit, description: description.into() };
+        let response = Response { name: name.into(), unit, description: description.into(), quantile: None };
         Measured { response, value: Computed::Of(value) }
     }
 
@@ -303,8 +338,21 @@ impl<C: Configuration> Measured<C> {
         description: impl Into<Cow<'static, str>>,
         value: fn(&C::Totals<'_>, usize) -> f64,
     ) -> Measured<C> {
-        let response = Response { name: name.into(), unit, description: description.into() };
+        let response = Response { name: name.into(), unit, description: description.into(), quantile: None };
         Measured { response, value: Computed::At(index, value) }
+    }
+
+    /// The quantile of a share `q` of a tally, with its index; indices begin with 0, in the order of the responses.
+    pub fn quantile(
+        index: usize,
+        name: impl Into<Cow<'static, str>>,
+        description: impl Into<Cow<'static, str>>,
+        q: f64,
+        tally: for<'t> fn(&'t C::Totals<'_>, usize) -> &'t Tally,
+    ) -> Measured<C> {
+        let (name, description) = (name.into(), description.into());
+        let response = Response { name, unit: "s", description, quantile: Some((index, q)) };
+        Measured { response, value: Computed::Quantile(index, q, tally) }
     }
 
     /// Not a number where there is none, such as the mean of no observation.
@@ -312,6 +360,7 @@ impl<C: Configuration> Measured<C> {
         let value = match self.value {
             Computed::Of(value) => value(totals),
             Computed::At(index, value) => value(totals, index),
+            Computed::Quantile(index, q, tally) => tally(totals, index).quantile(q),
         };
         // A ratio to a count of none is as little a number as the mean of none.
         if value.is_finite() { value } else { f64::NAN }
@@ -323,6 +372,8 @@ impl<C: Configuration> Measured<C> {
 pub struct Outcome {
     /// Values of the responses; not a number where there is none, such as the mean of no observation.
     pub responses: Vec<f64>,
+    /// The distributions of which responses are quantiles: end of each cell, and observations in it.
+    pub distributions: Vec<Vec<(Span, u64)>>,
     /// Series of the main response, by which warm-up and batch means are judged.
     pub batches: Batches,
     /// The laws that were checked, and held.

@@ -107,7 +107,7 @@ const EPOCH_US: i64 = 946_684_800_000_000;
 impl Simulation {
     /// Checks `given` parameters of `system`.
     pub fn new(system: &'static System, given: &Map<String, Value>) -> Result<Simulation, ParameterError> {
-        let settings = Settings::resolve(system.name, system.parameters(), given)?;
+        let settings = Settings::resolve(system.name, system.parameters(), &system.complete(given))?;
         let plan = RunPlan::read(&settings)?;
         let prepared = system.prepare(&settings)?;
         Ok(Simulation { system, settings, plan, prepared })
@@ -299,7 +299,19 @@ impl Simulation {
                     "value": value,
                     "unit": response.unit,
                     "description": response.description,
+                    "quantile": response.quantile.map(|(distribution, share)| {
+                        json!({"distribution": distribution, "share": share})
+                    }),
                 })
+            })
+            .collect();
+        let distributions: Vec<Value> = outcome
+            .distributions
+            .iter()
+            .map(|cells| {
+                let (ends_s, counts): (Vec<f64>, Vec<u64>) =
+                    cells.iter().map(|(end, count)| (end.seconds(), *count)).unzip();
+                json!({"ends_s": ends_s, "counts": counts})
             })
             .collect();
         let laws: Map<String, Value> =
@@ -310,6 +322,7 @@ impl Simulation {
             "warm_up_s": finished.warm_up.seconds(),
             "warm_up_settled": finished.settled,
             "responses": responses,
+            "distributions": distributions,
             "laws_checked": laws,
             "events": outcome.events,
         })

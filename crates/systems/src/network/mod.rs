@@ -64,7 +64,7 @@ mod samples;
 #[cfg(test)]
 mod tests;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use thinktime_log::Column;
 
 use crate::kernel::{Configuration, Cost, Measured, Monitor, ParameterError, RunLength, Settings, System};
@@ -72,6 +72,11 @@ use crate::kernel::{Configuration, Cost, Measured, Monitor, ParameterError, RunL
 use model::Model;
 use plan::{Parameters, Plan, StationPlan};
 use responses::RunTotals;
+
+/// Default length of a replication with customers from outside [s].
+const OPEN_LENGTH_S: f64 = 36_000.0;
+/// Length of a replication over its default warm-up, with customers from outside.
+const OPEN_WARM_UP: f64 = 10.0;
 
 /// The system `network`.
 pub(crate) const fn system() -> System {
@@ -86,6 +91,21 @@ impl Configuration for Plan {
     type Parameters = Parameters;
     type Totals<'t> = RunTotals<'t>;
     type Machine<'c, M: Monitor + 'c> = Model<'c, M>;
+
+    // Customers from outside queue without bound: near saturation figures settle ten times as slowly as those of
+    // users who wait for their replies.
+    fn defaults(given: &Map<String, Value>) -> Map<String, Value> {
+        let arrive =
+            |fields: &Map<String, Value>| fields.get("arrivals").is_some_and(|value| *value != "none");
+        let classes = given.get("classes").and_then(Value::as_array);
+        let mut of_classes = classes.into_iter().flatten().filter_map(Value::as_object);
+        if !arrive(given) && !of_classes.any(arrive) {
+            return Map::new();
+        }
+        let length = given.get("length").and_then(Value::as_f64).unwrap_or(OPEN_LENGTH_S);
+        let defaults = json!({"length": length, "warm_up": length / OPEN_WARM_UP});
+        defaults.as_object().cloned().unwrap_or_default()
+    }
 
     fn new(parameters: Parameters, settings: &Settings) -> Result<Plan, ParameterError> {
         Plan::new(&parameters, settings)

@@ -110,13 +110,18 @@ fn of_tally(index: usize, prefix: &str, who: &str) -> [Row; 6] {
         let name = format!("{prefix}{name}_response_s");
         Row::at(index, name, "s", format!("{statistic} of the response time of {who}"), value)
     };
+    let quantile = |name: &str, q: f64| {
+        let name = format!("{prefix}{name}_response_s");
+        let description = format!("Quantile {q} of the response time of {who}");
+        Row::quantile(index, name, description, q, |run, tally| run.tally(tally))
+    };
     [
         response("mean", "Mean", |run, tally| run.tally(tally).mean()),
         response("sd", "Standard deviation", |run, tally| run.tally(tally).variance().sqrt()),
-        response("median", "Quantile 0.5", |run, tally| run.tally(tally).quantile(0.5)),
-        response("p90", "Quantile 0.9", |run, tally| run.tally(tally).quantile(0.9)),
-        response("p95", "Quantile 0.95", |run, tally| run.tally(tally).quantile(0.95)),
-        response("p99", "Quantile 0.99", |run, tally| run.tally(tally).quantile(0.99)),
+        quantile("median", 0.5),
+        quantile("p90", 0.9),
+        quantile("p95", 0.95),
+        quantile("p99", 0.99),
     ]
 }
 

@@ -56,13 +56,14 @@ def analyse(
     r"""CPU capacity by state, and the system's part of it by event (Sekino 1971, Tables 1 to 3).
 
     A state's share is its time over the time of all states, :math:`\sum s_i / \sum \sum_k s_{ki}`, so that
-    the shares add to one (Table 1), with batch-means intervals. An event's share of the capacity is
+    the shares add to one (Table 1), with intervals that allow for
+    correlation in time. An event's share of the capacity is
 
     .. math:: \text{share} = \frac{\text{overhead per event}}{\text{mean time between events per processor}}
 
     (Tables 1 to 3). Where the manifest names `meters` (as ``ttm`` did on Multics), the overhead is the
     event's time over its count, the time between events is CPUs x time over the count, and the share is the
-    event's part of the time of all states, all with batch-means intervals of ratios: then the identity is a
+    event's part of the time of all states, all as ratios: then the identity is a
     check of the meters, which holds where the states add up to CPUs x time. Elsewhere the overhead is the
     regression's cost (`overhead.analyse`).
 
@@ -275,7 +276,7 @@ def _named_cpus(log: Log) -> list[float]:
 
 
 def _share_of(amounts: _Array, capacity: _Array, level: float) -> Estimate:
-    """Share of the capacity, 0 to 1, with a batch-means interval within these bounds."""
+    """Share of the capacity, 0 to 1, with an interval within these bounds."""
     share = batch_means.batch_ratio(amounts, capacity, level)
     low = None if share.low is None else max(0.0, share.low)
     high = None if share.high is None else min(1.0, share.high)
@@ -286,7 +287,7 @@ def _share_of(amounts: _Array, capacity: _Array, level: float) -> Estimate:
 
 
 def metered_event(states: StateTimes, meter: Meter, cpus: float, level: float) -> Event:
-    """Event that the source counts and times, with batch-means intervals."""
+    """Event that the source counts and times, as ratios of sums."""
     count, time = states.columns[meter.count], states.columns[meter.time]
     known = ~np.isnan(count) & ~np.isnan(time)
     count, time = count[known], time[known]

@@ -54,7 +54,7 @@ SHARES = "Shares of the CPU time of all processors. "
 METHODS = {
     True: f"{SHARES}Counts and times of events are metered: share = time / time of all states, overhead per "
     "event = time / count, time between events = CPUs x time / count (Sekino 1971, Tables 1 to 3). "
-    "Intervals: batch means of ratios.",
+    "Intervals allow for correlation in time.",
     False: f"{SHARES}The system's share is divided by event as share = overhead per event / mean time "
     "between events (Sekino 1971, Tables 1 to 3), with the costs of the overhead regression.",
 }

@@ -235,7 +235,7 @@ def _lines(groups: Sequence[_Group], components: Sequence[str], level: float) ->
     lines = []
     for index, name in enumerate(("CPU time", *components)):
         sums = [
-            ratio_regression.batch_sums(
+            ratio_regression.group_sums(
                 group.events,
                 group.times.sum(axis=1) if index == 0 else group.times[:, index - 1],
                 group.count,

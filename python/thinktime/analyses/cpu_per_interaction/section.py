@@ -23,9 +23,8 @@ COLOURS = ("user", "memory", "system", "iowait", "queue", "steal")
 """Colours of the components, in their order; with more components they repeat."""
 METHOD = (
     "CPU time of each component over interactions completed, at each number of users (Sekino 1969, Figures 1 "
-    "to 3); intervals: batch means of ratios. Lines: least squares through the points of all numbers of "
-    "users; intervals from batches left out in turn, so that they cover errors of events and of times, which "
-    "are correlated."
+    "to 3). Lines: least squares through the points of all numbers of users. Intervals allow for "
+    "correlation in time, and those of lines for errors of events and of times, which are correlated."
 )
 WORDS: dict[str, Callable[..., str]] = {
     "charged_time": lambda: (

@@ -51,7 +51,7 @@ SAMPLING = (
     "use a source whose kernel samples the drives at its clock ticks, such as `thinktime simulate unix6`"
 )
 FEW_INTERVALS = 16
-"""Intervals below which batch means are not possible."""
+"""Intervals below which correlation cannot be seen."""
 
 
 def analyse(
@@ -67,8 +67,8 @@ def analyse(
 
     Amounts are differences of kernel counters over the measured time. Quantities that only the clock
     interrupt observes (is a drive busy, the state of the CPU, the number of requests at the controller) are
-    fractions of the ticks; successive ticks are correlated, so confidence intervals are by batch means over
-    the sample intervals, or over replications where a simulation made several. Where exact sums are kept
+    fractions of the ticks; successive ticks are correlated, so confidence intervals allow for their
+    past, or come over replications where a simulation made several. Where exact sums are kept
     too, both are given, with their difference: the error of sampling at ticks.
 
     Parameters

@@ -94,9 +94,9 @@ class Intervals:
 
         .. math:: R = \sum_i a_i / \sum_i p_i
 
-        The interval of confidence is by batch means of the ratio over adjoining intervals, whose readings
-        at clock ticks follow their own past; over several replications it is by Student's t on their
-        sums (`stats.series.batch_ratio`, with a replication for a batch). The interval of a fraction
+        The interval of confidence allows for the correlation of readings, which at clock ticks follow
+        their own past; over several replications it is by Student's t on their sums
+        (`stats.series.batch_means.batch_ratio`). The interval of a fraction
         of a whole is cut at one.
         """
         level = self.level if level is None else level
@@ -109,7 +109,7 @@ class Intervals:
         )
         if place is not None and len(numbers) > 1:
             sums = np.bincount(place, amounts), np.bincount(place, per)
-            interval = batch_means.batch_ratio(*sums, level, batches=len(numbers))
+            interval = batch_means.batch_ratio(*sums, level, independent=True)
             how = f"ratio of sums, Student's t over {len(numbers)} replications"
         else:
             interval = batch_means.batch_ratio(amounts, per, level)

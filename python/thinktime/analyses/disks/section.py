@@ -51,8 +51,8 @@ IN_WORDS = ("busy", "queue", "cpu", "cache", "swaps")
 METHOD = (
     "Amounts are differences of counters over measured time. Sampled values are fractions of the clock "
     "ticks (or of the ends of the intervals), after the iostat of Brachman (1983); exact ones are sums of "
-    "times. Successive readings are correlated: intervals are from batch means over the sample intervals, "
-    "or from Student's t over replications."
+    "times. Successive readings are correlated: confidence intervals allow for it, "
+    "or come from Student's t over replications."
     " The difference is taken interval by interval, so that "
     "variation common to both cancels."
 )
@@ -69,8 +69,8 @@ WORDS: dict[str, Callable[..., str]] = {
         "is left out there."
     ),
     "few_intervals": lambda intervals: (
-        f"There are only {intervals} intervals: too few for batches, so the confidence intervals treat them "
-        "as independent, which they are not, and are too narrow."
+        f"There are only {intervals} intervals: too few to see correlation; confidence intervals treat "
+        "them as independent, which they are not, and are too narrow."
     ),
     "sampling_error": lambda differences: (
         "Sampled and exact values differ by more than chance: "

@@ -65,10 +65,9 @@ def analyse(log: Log, *, level: float = 0.95) -> Rates | NotApplicable:
 
     For a counter with amounts :math:`a_i` in intervals of lengths :math:`l_i`, the rate is
     :math:`\sum a_i / \sum l_i` (differences over elapsed time: Bard 1971, Table 2 and equation 2); the mean
-    of a gauge weights each reading with the length of its interval. Confidence intervals are from batch
-    means, which hold under autocorrelation as long as a batch is longer than it
-    (`stats.series.batch_means.batch_ratio`). They describe the load that was recorded, not that of another
-    day.
+    of a gauge weights each reading with the length of its interval. Confidence intervals hold under
+    autocorrelation (`stats.series.batch_means.batch_ratio`). They describe the load that was recorded, not
+    that of another day.
 
     Parameters
     ----------

@@ -17,8 +17,8 @@ from thinktime.log.loads import ranges
 from thinktime.log.periods import Span, sessions
 from thinktime.questions.results import Result, check_level, check_log
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
-from thinktime.stats.samples import quantile
 from thinktime.stats.series import batch_means
+from thinktime.stats.series.shares import quantile_in_time
 
 if TYPE_CHECKING:
     from thinktime.log import Log
@@ -101,11 +101,11 @@ def analyse(
     r"""Response times by number of users and by class of interaction.
 
     Response time is :math:`R = t_{completion} - t_{due}`; times to the first output and to the first service
-    (reaction time; Anderson and Sargent 1974) are taken in the same way. Means have batch-means intervals
-    over successive interactions, quantiles have intervals between order statistics. The stretch factor is
-    :math:`\sum R_i / \sum S_i`, where S is the CPU time received (Brachman 1983): a ratio of means, which
-    short interactions cannot dominate. Throughput is completions per second while that number of users was
-    playing, so that Little's law can be checked: users = X (R + think time).
+    (reaction time; Anderson and Sargent 1974) are taken in the same way. Intervals of means
+    and quantiles allow for the correlation of successive interactions (`stats.series.long_run`). The stretch
+    factor is :math:`\sum R_i / \sum S_i`, where S is the CPU time received (Brachman 1983): a ratio of
+    means, which short interactions cannot dominate. Throughput is completions per second while that number
+    of users was playing, so that Little's law can be checked: users = X (R + think time).
 
     Users do not wait for every reply: if the interactions have a column ``waited``, only those that a user
     waited for have response times (Sekino 1969, Table 1).
@@ -204,7 +204,7 @@ def _waiting(waits: Array, level: float) -> Waiting | None:
     measured = waits[~np.isnan(waits)]
     if not len(measured):
         return None
-    p50, p90, p99 = (quantile(measured, q, level).with_unit("s") for q in (0.5, 0.9, 0.99))
+    p50, p90, p99 = (quantile_in_time(measured, q, level).with_unit("s") for q in (0.5, 0.9, 0.99))
     mean = batch_means.batch_ratio(measured, None, level).with_unit("s")
     return Waiting(n=len(measured), mean=mean, p50=p50, p90=p90, p99=p99)
 

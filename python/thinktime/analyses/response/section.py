@@ -38,8 +38,8 @@ WORDS: Mapping[str, Callable[..., str]] = {
         f"Inputs were sent {delay_s:.3g} s late on average; the delay counts as response time."
     ),
     "correlated": lambda correlation: (
-        f"Successive response times at one load are correlated ({correlation:.2f}): intervals of quantiles, "
-        "which assume independence, are too narrow; those of means allow for it."
+        f"Successive response times at one load are correlated ({correlation:.2f}): all intervals allow "
+        "for it and are wider than those of as many independent ones."
     ),
 }
 

@@ -20,7 +20,7 @@ from thinktime.log import observations
 from thinktime.questions.results import Result, check_level, check_log
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.frontier import maximal
-from thinktime.stats.samples import proportion_in_blocks
+from thinktime.stats.series.shares import proportion_in_blocks
 
 if TYPE_CHECKING:
     from thinktime.log import Log

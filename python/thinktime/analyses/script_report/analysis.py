@@ -87,7 +87,7 @@ def analyse(log: Log, *, level: float = 0.95) -> ScriptReport | NotApplicable:
 
     .. math:: \bar t = \sum_i t_i / \sum_i n_i
 
-    over intervals i of the samples, with batch means of the ratio (`stats.series.batch_ratio`).
+    over intervals i of the samples, with an interval as in `stats.series.batch_means.batch_ratio`.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 TITLE = "What did the users of the script request and receive?"
 METHOD = (
     "Run and swap time over all interactions, responses over those with waiting (Sekino 1969, run "
-    "CPM01); intervals: batch means of ratios."
+    "CPM01); intervals allow for correlation in time."
 )
 UNKNOWN = "not recorded"
 WORDS: dict[str, Callable[..., str]] = {

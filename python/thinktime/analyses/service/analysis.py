@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,10 +15,10 @@ from numpy.typing import NDArray
 from thinktime.analyses.service import ageing, stability
 from thinktime.log import interactions, observations
 from thinktime.questions.results import Result, check_level, check_log
-from thinktime.stats import samples
+from thinktime.stats import critical_values
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
-from thinktime.stats.samples import grouped_jackknife, proportion, quantile
-from thinktime.stats.series import batch_means
+from thinktime.stats.series import batch_means, moments
+from thinktime.stats.series.shares import proportion_in_time, quantile_in_time
 
 if TYPE_CHECKING:
     from thinktime.log import Log
@@ -120,7 +121,7 @@ class Service(Result):
     """Residual life and tests, all interactions first; empty with fewer than 20."""
     stability: stability.Stability | NotApplicable
     heavier_than_exponential: bool
-    """True if the interval of the coefficient of variation lies above 1."""
+    """True if the coefficient of variation is significantly above 1."""
     unfinished: int
     caveats: tuple[Caveat, ...]
 
@@ -150,7 +151,7 @@ def analyse(
     ----------
     log : Log
     level : float
-        Confidence of the intervals: batch means for means and shares, a grouped jackknife for the
+        Confidence of the intervals: by the long-run variance of means, shares and the
         higher moments, order statistics for quantiles, Wilson's for fractions below a limit.
     limits : sequence of float
         Service times [s] for `Service.below`.
@@ -185,7 +186,6 @@ def analyse(
     large = [_class(name, values, inside, level) for name, inside in members if inside.sum() >= N_LEAST]
     small = [name for name, inside in members if inside.sum() < N_LEAST]
     overall = _class("all", values, everything, level)
-    variation = overall.coefficient_of_variation
     ordered = tuple(sorted(large, key=lambda item: -item.service_share.value)) if len(names) > 1 else ()
     return Service(
         overall=overall,
@@ -198,18 +198,28 @@ def analyse(
         histogram=_histogram(values, level),
         ageing=ageing.analyse(_samples(values, classes, [item.name for item in ordered]), level),
         stability=stability.analyse(log, table, done, level, period_s),
-        heavier_than_exponential=variation.low is not None and variation.low > 1.0,
+        heavier_than_exponential=_is_heavier(overall.coefficient_of_variation),
         unfinished=int(np.count_nonzero(np.isnan(table.times["completion"]))),
         caveats=tuple(_caveats(table, values, small)),
     )
+
+
+def _is_heavier(variation: Estimate) -> bool:
+    """True if the values vary more than those of an exponential distribution do by chance.
+
+    Where the sample bounds no interval: its standard error with an exponential distribution, 1/sqrt(n).
+    """
+    if variation.low is not None:
+        return variation.low > 1.0
+    return variation.value > 1.0 + critical_values.normal(variation.level) / math.sqrt(variation.n)
 
 
 def _class(name: str, values: Array, inside: NDArray[np.bool_], level: float) -> ServiceClass:
     members = values[inside]
     share = batch_means.batch_ratio(inside.astype(np.float64), None, level)
     weight = batch_means.batch_ratio(values * inside, values, level)
-    spread = grouped_jackknife(members, samples.variance, level, positive=True, power=2)
-    p50, p90, p99 = (quantile(members, q, level).with_unit("s") for q in (0.5, 0.9, 0.99))
+    spread = moments.variance(members, level)
+    p50, p90, p99 = (quantile_in_time(members, q, level).with_unit("s") for q in (0.5, 0.9, 0.99))
     return ServiceClass(
         name=name,
         n=len(members),
@@ -218,10 +228,8 @@ def _class(name: str, values: Array, inside: NDArray[np.bool_], level: float) ->
         mean=batch_means.batch_ratio(members, None, level).with_unit("s"),
         variance=spread.with_unit("s^2"),
         standard_deviation=_root(spread).with_unit("s"),
-        coefficient_of_variation=grouped_jackknife(
-            members, samples.coefficient_of_variation, level, positive=True
-        ),
-        skewness=grouped_jackknife(members, samples.skewness, level),
+        coefficient_of_variation=moments.coefficient_of_variation(members, level),
+        skewness=moments.skewness(members, level),
         p50=p50,
         p90=p90,
         p99=p99,
@@ -263,8 +271,7 @@ def _curve(values: Array, level: float) -> tuple[CurvePoint, ...]:
 
 
 def _below(values: Array, limit: float, level: float) -> Below:
-    hits = int(np.count_nonzero(values <= limit))
-    return Below(limit_s=limit, share=proportion(hits, len(values), level))
+    return Below(limit_s=limit, share=proportion_in_time(values <= limit, level))
 
 
 def _histogram(values: Array, level: float) -> tuple[HistogramBin, ...]:
@@ -274,14 +281,13 @@ def _histogram(values: Array, level: float) -> tuple[HistogramBin, ...]:
     bottom = math.floor(math.log10(least) * BINS_A_DECADE + 1e-9)
     bottom = max(min(bottom, top - 1), top - DECADES_MAX * BINS_A_DECADE)
     edges = 10.0 ** (np.arange(bottom, top + 1) / BINS_A_DECADE)
-    counts = np.bincount(np.searchsorted(edges, values, side="left"), minlength=len(edges) + 1)
-    # The least value can lie on the first edge, by rounding the greatest beyond the last.
-    counts[-2] += counts[-1]
+    # By rounding the greatest value can lie beyond the last edge.
+    bins = np.minimum(np.searchsorted(edges, values, side="left"), len(edges) - 1)
     ends = [0.0, *edges.tolist()]
     return tuple(
-        HistogramBin(low_s=low, high_s=high, share=proportion(int(count), len(values), level))
-        for low, high, count in zip(ends[:-1], ends[1:], counts[:-1], strict=True)
-        if low > 0.0 or count
+        HistogramBin(low_s=low, high_s=high, share=proportion_in_time(bins == number, level))
+        for number, (low, high) in enumerate(itertools.pairwise(ends))
+        if low > 0.0 or (bins == 0).any()
     )
 
 

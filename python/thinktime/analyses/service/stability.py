@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from thinktime.log.periods import Span, cut, sessions, steady
 from thinktime.stats.estimate import Estimate, NotApplicable
 from thinktime.stats.hypothesis import SignificanceTest, adjusted
-from thinktime.stats.samples import quantile
 from thinktime.stats.series import batch_means, homogeneity
+from thinktime.stats.series.shares import quantile_in_time
 
 if TYPE_CHECKING:
     from thinktime.log import Log
@@ -136,8 +136,8 @@ def _adjusted(tests: list[StabilityTest]) -> tuple[StabilityTest, ...]:
 
 
 def _period_of(span: Span, values: Array, level: float) -> ServicePeriod:
-    p50, p90 = (quantile(values, q, level).with_unit("s") for q in (0.5, 0.9))
-    mean = batch_means.plain_mean(values, level).with_unit("s")
+    p50, p90 = (quantile_in_time(values, q, level).with_unit("s") for q in (0.5, 0.9))
+    mean = batch_means.batch_ratio(values, None, level).with_unit("s")
     return ServicePeriod(
         start_s=span.start,
         length_s=span.length,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +13,7 @@ from thinktime.log import facts, interactions
 from thinktime.log.loads import bounds
 from thinktime.questions.results import Result, check_level, check_log
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
-from thinktime.stats.series import batch_means, standardised
+from thinktime.stats.series import batch_means
 
 if TYPE_CHECKING:
     from thinktime.analyses.throughput.load_sums import Load, Sums
@@ -98,8 +98,8 @@ def analyse(
 
     Observations are grouped by load, and each quantity's mean per second is taken in each group,
     :math:`\sum a_i / \sum l_i`, with an interval that holds under autocorrelation
-    (`stats.standardised.standardised`). Work is compared at equal load only: means over whole logs differ
-    with their loads and say nothing about the machine (Bard 1971). The log is read in pieces and may
+    (`stats.series.batch_means.batch_ratio`). Work is compared at equal load only: means over whole logs
+    differ with their loads and say nothing about the machine (Bard 1971). The log is read in pieces and may
     have any length.
 
     Parameters
@@ -200,24 +200,12 @@ def _measured(means: Mapping[str, Estimate | None]) -> dict[str, Estimate]:
 
 
 def _mean(sums: Sums, name: str, number: int, unit: str, level: float) -> Estimate | None:
-    """Mean of a quantity at one range of load.
-
-    Its error comes from leaving out one stretch of time after another, if the range is spread over enough
-    of them; otherwise from batches of its own observations.
-    """
+    """Mean of a quantity at one range of load, from the range's observations in their order."""
     negative = sums.negative[sums.names.index(name)]
-    stretches = load_sums.stretches_for(sums.n)
-    amounts, bases = (part[:, [number]] for part in sums.stretches(name, stretches))
-    if standardised.effective(bases)[0] >= load_sums.SPREAD_MIN:
-        n = int(sums.counts(name)[number])
-        mean = standardised.standardised(amounts, bases, np.ones(1), n)
-        if mean is not None:
-            estimate = mean.estimate(unit, f"jackknife over {len(bases)} stretches", level)
-            return estimate if negative else replace(estimate, low=max(0.0, estimate.low or 0.0))
     amounts, bases, n = sums.batched(name, number)
     if bases.sum() <= 0.0:
         return None
-    return batch_means.of_sums(amounts, bases, n, level, negative).with_unit(unit)
+    return batch_means.of_sums(amounts, bases, n, level, negative=negative).with_unit(unit)
 
 
 def whole_means(sums: Sums, measures: Sequence[Measure], level: float) -> dict[str, Estimate]:
@@ -227,11 +215,13 @@ def whole_means(sums: Sums, measures: Sequence[Measure], level: float) -> dict[s
 
 def _whole_mean(sums: Sums, name: str, unit: str, level: float) -> Estimate | None:
     n = int(sums.counts(name).sum())
-    amounts, bases = (part.sum(axis=1) for part in sums.stretches(name, batch_means.batches_for(n)))
+    amounts, bases = (part.sum(axis=1) for part in sums.stretches(name, batch_means.KEPT_MOST))
     if bases.sum() <= 0.0:
         return None
     negative = sums.negative[sums.names.index(name)]
-    return batch_means.of_sums(amounts[bases > 0.0], bases[bases > 0.0], n, level, negative).with_unit(unit)
+    used = bases > 0.0
+    mean = batch_means.of_sums(amounts[used], bases[used], n, level, negative=negative)
+    return mean.with_unit(unit)
 
 
 def _peak(groups: Sequence[Group]) -> tuple[float, float] | None:

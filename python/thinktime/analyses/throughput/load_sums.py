@@ -72,8 +72,7 @@ class Sums:
         sums = self.own.sums(number)[index : index + 3, :, 0]
         sums = sums[:, sums[2] > 0.0]
         n = round(float(sums[2].sum()))
-        amounts, bases, _ = batch_means.join_batches(sums, batch_means.batches_for(n)) if n else sums
-        return amounts, bases, n
+        return sums[0], sums[1], n
 
     def stretches(self, name: str, number: int) -> tuple[_Array, _Array]:
         """Amounts and bases by stretch of time and range; shape (stretches, ranges)."""

@@ -21,7 +21,7 @@ from thinktime.log import interactions
 from thinktime.log.periods import Span, cut, integral, sessions
 from thinktime.questions.results import Result, check_level, check_log
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
-from thinktime.stats.series import batch_means
+from thinktime.stats.series import batch_means, long_run
 
 if TYPE_CHECKING:
     from thinktime.log import Log
@@ -309,5 +309,5 @@ def _caveats(trace: EventTrace, queues: Sequence[Queue], intervals: int) -> Iter
         number, other = queue.number.value, queue.by_interactions
         if other is not None and abs(other - number) > CONSERVED * max(other, number):
             yield Caveat("not_conserved", queue=queue.name, by_events=number, by_interactions=other)
-    if intervals < batch_means.BATCHES_MIN:
+    if intervals < long_run.SHORTEST:
         yield Caveat("few_intervals", intervals=intervals)

@@ -62,7 +62,7 @@ def section(result: Waits | NotApplicable) -> Section:
             "(Little's law). For comparison, the same number follows from the table of interactions, as rate "
             "times mean time. Queues after Anderson and Sargent (1974), Figure 6: "
             + "; ".join(f"{NAMES[name]}: {meaning}" for name, meaning in QUEUES.items())
-            + ". Intervals are by batch means over the intervals of the trace."
+            + ". Intervals allow for the correlation of the trace's intervals."
         ),
     )
 

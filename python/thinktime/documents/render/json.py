@@ -75,7 +75,7 @@ def _section(section: Section) -> dict[str, Any]:
             for figure in section.figures
         ],
         "tables": [_table(table) for table in section.tables],
-        "caveats": list(section.caveats),
+        "caveats": list(section.all_caveats),
         "method": section.method or None,
     }
 

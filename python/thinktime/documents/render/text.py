@@ -51,8 +51,10 @@ def _section(section: Section, width: int, data_in: str) -> str:
     blocks.extend(_wrapped(sentence, width) for sentence in section.summary)
     blocks.extend(_figure(figure, width, data_in) for figure in section.figures)
     blocks.extend(_table(table, width, data_in) for table in section.tables)
-    if section.caveats:
-        blocks.append("\n".join(_wrapped(caveat, width, "Beware: ", " " * 8) for caveat in section.caveats))
+    if section.all_caveats:
+        blocks.append(
+            "\n".join(_wrapped(caveat, width, "Beware: ", " " * 8) for caveat in section.all_caveats)
+        )
     if section.method:
         blocks.append(_wrapped(section.method, width, "Method: ", " " * 8))
     return "\n\n".join(blocks)

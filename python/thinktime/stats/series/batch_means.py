@@ -1,4 +1,4 @@
-"""Means and ratios of series whose observations are not independent, by batch means."""
+"""Means and ratios of series whose observations are not independent, from sums over batches."""
 
 from __future__ import annotations
 
@@ -11,17 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 from thinktime.errors import InputError
 from thinktime.stats import arguments, critical_values
 from thinktime.stats.estimate import Estimate
+from thinktime.stats.series import long_run
+from thinktime.stats.series.long_run import LongRun
 
 Array = NDArray[np.float64]
 
-BATCHES_MAX = 30
-"""Above this number more batches hardly narrow an interval (Schmeiser, Operations Research 30 (1982))."""
-BATCHES_MIN = 8
-"""Below this number of batches a variance is hardly known; then single observations are used."""
 LAGS_MAX = 1_000_000
 """Bound that keeps a mistyped number from filling memory."""
 KEPT_MOST = 256
-"""Batches that a clock of `GrowingBatches` keeps: from half as many up, after that many observations."""
+"""Sums that are kept of a series: from half as many up in `GrowingBatches`, after that many observations."""
 
 
 def autocorrelation(series: ArrayLike, lags: int = 1) -> Array:
@@ -132,17 +130,17 @@ def plain_mean(values: ArrayLike, level: float = 0.95) -> Estimate:
 
 
 def batch_ratio(
-    amounts: ArrayLike, lengths: ArrayLike | None = None, level: float = 0.95, batches: int | None = None
+    amounts: ArrayLike, lengths: ArrayLike | None = None, level: float = 0.95, *, independent: bool = False
 ) -> Estimate:
     r"""Amount per unit of length, with an interval that holds under autocorrelation.
 
-    .. math:: R = \sum a_i / \sum l_i, \qquad
-              s_R^2 = \frac{B}{B-1} \sum_b (A_b - R L_b)^2 / \Big(\sum_b L_b\Big)^2
+    .. math:: R = \sum a_i / \sum l_i, \qquad s_R^2 = V(e) / \Big(\sum l_i\Big)^2, \qquad e_i = a_i - R l_i
 
-    over B batches of adjoining observations with sums :math:`A_b, L_b`: batch means (Law, *Simulation
-    Modeling and Analysis*, 9.5.3) of a ratio (Cochran, *Sampling Techniques*, 6.3). The interval is
-    :math:`R \pm t_{B-1} s_R`, cut at zero where no amount is negative. With equal lengths it is the
-    batch-means interval of the mean.
+    with the long-run variance V of `long_run.long_run`, whose number of cosines follows from the
+    correlation in the data (for a ratio: Cochran, *Sampling Techniques*, 6.3). Up to 256 observations count
+    one by one, more in batches of adjoining ones, all equally long. The interval is :math:`R \pm t s_R`, cut
+    at zero where no amount is negative. With equal lengths it is that of the mean. A series that is too short
+    for its correlation gets a wider interval and `Estimate.caveat`.
 
     Parameters
     ----------
@@ -152,15 +150,14 @@ def batch_ratio(
         Length of each interval, not negative; 1 by default, which gives the mean.
     level : float
         Confidence of the interval.
-    batches : int, optional
-        B; by default about sqrt(n), from 8 to 30. With fewer than 16 observations each is a batch of its
-        own, which gives no protection against autocorrelation, and `Estimate.method` says so.
+    independent : bool
+        True if the observations are independent, such as replications: Student's t over them.
 
     Raises
     ------
     InputError
         There is no observation, one is not finite, the lengths do not fit or do not add to more than
-        zero, or `level` or `batches` is out of range.
+        zero, or `level` is out of range.
     TypeError
         An argument is of the wrong kind.
     """
@@ -171,15 +168,13 @@ def batch_ratio(
             f"lengths has {len(length)} values for {len(amount)} amounts, or a negative one; give one from 0 "
             "up for each amount"
         )
-    if batches is not None:
-        batches = arguments.whole(batches, "batches", least=1, most=len(amount))
-    sums = Batches(len(amount), 1, batches)
+    sums = Batches(len(amount), 1, independent=independent)
     sums.absorb(amount[:, None], length)
     return sums.interval(0, arguments.level(level))
 
 
 class Batches:
-    """`batch_ratio` of several columns over the same lengths, streamed: memory of 30 sums per column.
+    """`batch_ratio` of several columns over the same lengths, streamed: memory of 256 sums per column.
 
     For a series whose length is known in advance; `GrowingBatches` is for one whose length is not.
 
@@ -189,13 +184,14 @@ class Batches:
         Number of observations to come.
     columns : int
         Number of amounts in each.
-    batches : int, optional
+    independent : bool
         See `batch_ratio`.
     """
 
-    def __init__(self, n: int, columns: int, batches: int | None = None) -> None:
-        batches = batches_for(n) if batches is None else batches
+    def __init__(self, n: int, columns: int, *, independent: bool = False) -> None:
+        batches = n if independent else min(n, KEPT_MOST)
         self._n = n
+        self._independent = independent
         self._starts = np.linspace(0, n, batches + 1).astype(np.int64)[:-1]
         self._amounts = np.zeros((batches, columns))
         self._lengths = np.zeros(batches)
@@ -234,18 +230,28 @@ class Batches:
         n, total = self._seen, float(self._lengths.sum())
         if n == 0 or total <= 0.0:
             raise InputError("a rate needs at least one observation of positive length")
-        return of_sums(self._amounts[:, column], self._lengths, n, level, bool(self._negative[column]))
+        negative = bool(self._negative[column])
+        amounts = self._amounts[:, column]
+        return of_sums(amounts, self._lengths, n, level, negative=negative, independent=self._independent)
 
 
-def batch_error(amounts: Array, lengths: Array) -> tuple[float, float]:
-    """Ratio of the sums of at least two batches, and its standard error: formula of `batch_ratio`."""
-    batches, total = len(lengths), float(lengths.sum())
+def ratio_error(amounts: Array, lengths: Array, *, independent: bool = False) -> tuple[float, LongRun]:
+    """Ratio of the sums of at least two batches, and the variance of the ratio: formula of `batch_ratio`."""
+    total = float(lengths.sum())
     ratio = float(amounts.sum()) / total
-    deviations = amounts - ratio * lengths
-    return ratio, math.sqrt(batches / (batches - 1) * float(deviations @ deviations)) / total
+    influences = (amounts - ratio * lengths) / total
+    return ratio, long_run.independent(influences) if independent else long_run.long_run(influences)
 
 
-def of_sums(amounts: Array, lengths: Array, n: int, level: float, negative: bool) -> Estimate:
+def of_sums(
+    amounts: Array,
+    lengths: Array,
+    n: int,
+    level: float,
+    *,
+    negative: bool,
+    independent: bool = False,
+) -> Estimate:
     """Estimate of `batch_ratio` from the sums of the batches.
 
     Parameters
@@ -258,25 +264,26 @@ def of_sums(amounts: Array, lengths: Array, n: int, level: float, negative: bool
         Confidence of the interval.
     negative : bool
         True if an amount may be negative: then the interval is not cut at zero.
+    independent : bool
+        True if the batches are.
     """
-    batches = len(lengths)
-    if n < 2 or batches < 2:
+    if n < 2 or len(lengths) < 2:
         ratio = float(amounts.sum()) / float(lengths.sum())
         return Estimate(value=ratio, n=n, method="one observation" if n < 2 else "one batch", level=level)
-    ratio, error = batch_error(amounts, lengths)
-    reach = critical_values.student_t(level, batches - 1) * error
-    method = (
-        f"batch means ({batches} batches)" if batches < n else "mean, Student's t (too short for batches)"
-    )
+    ratio, variance = ratio_error(amounts, lengths, independent=independent)
+    reach = variance.reach(level)
     low = ratio - reach
     if low < 0.0 and not negative:
         low = 0.0
-    return Estimate(value=ratio, low=low, high=ratio + reach, n=n, method=method, level=level)
-
-
-def batches_for(n: int) -> int:
-    """Number of batches for n observations: about sqrt(n), from 8 to 30; n where that is too few."""
-    return n if n < 2 * BATCHES_MIN else max(BATCHES_MIN, min(BATCHES_MAX, round(math.sqrt(n))))
+    return Estimate(
+        value=ratio,
+        low=low,
+        high=ratio + reach,
+        n=n,
+        method=f"long-run variance ({variance.method})",
+        level=level,
+        caveat=variance.caveat,
+    )
 
 
 class GrowingBatches:

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from thinktime.stats import critical_values
-from thinktime.stats.estimate import Estimate
-from thinktime.stats.series import batch_means
+from thinktime.stats.estimate import Caveat, Estimate
 
 _Array = NDArray[np.float64]
 
@@ -24,6 +23,8 @@ class Mean:
     error: float
     degrees: float
     n: int
+    caveat: Caveat | None = None
+    """See `Estimate.caveat`."""
 
     @property
     def p(self) -> float:
@@ -43,6 +44,7 @@ class Mean:
             low=self.value - reach,
             high=self.value + reach,
             level=level,
+            caveat=self.caveat,
         )
 
 
@@ -57,17 +59,12 @@ def difference(first: Mean, second: Mean) -> Mean:
     parts = one**2 / first.degrees + two**2 / second.degrees
     degrees = (one + two) ** 2 / parts if parts > 0.0 else min(first.degrees, second.degrees)
     return Mean(
-        value=second.value - first.value, error=math.sqrt(one + two), degrees=degrees, n=first.n + second.n
+        value=second.value - first.value,
+        error=math.sqrt(one + two),
+        degrees=degrees,
+        n=first.n + second.n,
+        caveat=first.caveat or second.caveat,
     )
-
-
-def ratio(amounts: _Array, lengths: _Array, n: int) -> Mean | None:
-    """Amount per length over batches, as in `batch_means.batch_ratio`; None for fewer than two batches."""
-    used = lengths > 0.0
-    if used.sum() < 2:
-        return None
-    value, error = batch_means.batch_error(amounts[used], lengths[used])
-    return Mean(value=value, error=error, degrees=float(used.sum()) - 1.0, n=n)
 
 
 def effective(lengths: _Array) -> _Array:

@@ -56,7 +56,7 @@ def chapter(laboratory: Laboratory) -> Chapter:
     )
     method = (
         "Rates are sums over times. Observations are grouped by pairs of active users; means of groups with "
-        "intervals by batch means. Groups with fewer than "
+        "intervals allow for correlation in time. Groups with fewer than "
         f"{ENOUGH} observations are hollow: their means are not relied on."
     )
     results = {period: by_load(laboratory, period) for period in PERIODS}

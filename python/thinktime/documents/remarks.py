@@ -1,0 +1,59 @@
+"""Words for the caveats that estimates carry: why an interval has no end, or may be too narrow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from thinktime.stats.estimate import Caveat, Estimate
+
+if TYPE_CHECKING:
+    from thinktime.documents.document import Table
+
+
+def _persistent(where: str, caveats: Sequence[Caveat]) -> str:
+    most = max(caveat.values["factor"] for caveat in caveats)
+    return (
+        f"{where}: what happens in one interval lasts into many others, and the record shows little of it. "
+        f"Intervals were widened up to {most:.2g} times and may still be too narrow: record for longer."
+    )
+
+
+def _open_end(where: str, caveats: Sequence[Caveat]) -> str:
+    fewest = min(caveats, key=lambda caveat: caveat.values["effective"] / caveat.values["needed"])
+    return (
+        f"{where}: some intervals have no end, or none at all. The quantile {fewest.values['q']:g} needs "
+        f"{fewest.values['needed']} independent observations; those of the record, correlated as they are, "
+        f"are worth {fewest.values['effective']:.0f}."
+    )
+
+
+def _heavy_tail(where: str, caveats: Sequence[Caveat]) -> str:
+    most = max(caveat.values["largest"] for caveat in caveats)
+    return (
+        f"{where}: no interval, because rare large values decide the figure ({most:.0%} of it is due to the "
+        "largest value), and no sample of this size bounds them."
+    )
+
+
+WORDS: Mapping[str, Callable[[str, Sequence[Caveat]], str]] = {
+    "persistent": _persistent,
+    "open_end": _open_end,
+    "heavy_tail": _heavy_tail,
+}
+"""Sentence of each kind of caveat that an `Estimate` may have, with the columns that have it."""
+
+
+def remarks(tables: Sequence[Table]) -> Iterator[str]:
+    """Sentences on the estimates of the tables: one for each kind of caveat, with the columns concerned."""
+    for kind, words in WORDS.items():
+        columns: dict[str, None] = {}
+        caveats = []
+        for table in tables:
+            for row in table.rows:
+                for column, cell in zip(table.columns, row, strict=True):
+                    if isinstance(cell, Estimate) and cell.caveat is not None and cell.caveat.kind == kind:
+                        columns[f"{table.caption}, {column.name}"] = None
+                        caveats.append(cell.caveat)
+        if caveats:
+            yield words("; ".join(columns), caveats)

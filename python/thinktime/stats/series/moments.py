@@ -1,0 +1,166 @@
+"""Variance, coefficient of variation and skewness, with intervals only where the sample bounds them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from thinktime.stats import arguments
+from thinktime.stats.estimate import Caveat, Estimate
+from thinktime.stats.series.batch_means import KEPT_MOST
+from thinktime.stats.series.long_run import long_run
+
+_Array = NDArray[np.float64]
+
+LEAST = 400
+"""Fewest observations from which a tail can be judged."""
+PER_SKEWNESS = 100.0
+"""Observations that a squared skewness of 1 takes."""
+TAIL = 0.9
+"""Quantile above which values belong to the tail."""
+TAIL_VARIATION_MOST = 1.15
+"""Coefficient of variation of the excess over that quantile (exponential: 1) that marks a heavy tail."""
+METHOD = "influences, long-run variance, logarithmic scale"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Moments:
+    """Central moments of a sample."""
+
+    data: _Array
+    mean: float
+    centred: _Array
+    squares: float
+    """Sum of squares about the mean."""
+
+    @classmethod
+    def of(cls, values: ArrayLike) -> _Moments:
+        data = arguments.sample(values, least=3)
+        mean = float(data.mean())
+        centred = data - mean
+        # Without the rounding of the mean (Chan, Golub and LeVeque 1983, The American Statistician 37, 242).
+        squares = float(centred @ centred) - float(centred.sum()) ** 2 / len(data)
+        return cls(data=data, mean=mean, centred=centred, squares=max(0.0, squares))
+
+    @property
+    def variance(self) -> float:
+        return self.squares / (len(self.data) - 1)
+
+    @property
+    def skewness(self) -> float:
+        deviation = math.sqrt(self.squares / len(self.data))
+        return float(((self.centred / deviation) ** 3).mean()) if deviation else 0.0
+
+    def heavy(self) -> Caveat | None:
+        """Caveat if the tail is too heavy, or the sample too small, for an interval of a second moment."""
+        n, skewness = len(self.data), self.skewness
+        largest = float((self.centred**2).max()) / self.squares if self.squares else 0.0
+        above = self.data[self.data > np.quantile(self.data, TAIL)] - np.quantile(self.data, TAIL)
+        variation = float(above.std() / above.mean()) if len(above) else 0.0
+        if n < max(LEAST, PER_SKEWNESS * skewness**2) or variation > TAIL_VARIATION_MOST:
+            return Caveat("heavy_tail", skewness=skewness, largest=largest, n=n)
+        return None
+
+    def estimate(self, value: float, influences: _Array, level: float) -> Estimate:
+        """Interval on the logarithmic scale; none where the tail is too heavy."""
+        n = len(self.data)
+        caveat = self.heavy()
+        if caveat is not None or value <= 0.0:
+            return Estimate(value=value, n=n, method="moments of the sample", level=level, caveat=caveat)
+        starts = np.linspace(0, n, min(n, KEPT_MOST) + 1).astype(np.int64)[:-1]
+        variance = long_run(np.add.reduceat(influences - influences.mean(), starts) / n)
+        reach = min(variance.reach(level) / value, 700.0)
+        return Estimate(
+            value=value,
+            low=value * math.exp(-reach),
+            high=value * math.exp(reach),
+            n=n,
+            method=METHOD,
+            level=level,
+            caveat=variance.caveat,
+        )
+
+
+def variance(values: ArrayLike, level: float = 0.95) -> Estimate:
+    r"""Sample variance (divisor n - 1), with an interval where the sample bounds it.
+
+    The interval is :math:`\log s^2 \pm t V / s^2` with the long-run variance (`long_run.long_run`) of the
+    influences :math:`(x_i - \bar x)^2 - s^2` over n. No interval holds for a tail that is not in the sample:
+    there is none, and `Estimate.caveat` is ``heavy_tail``, with fewer than 400 observations or
+    :math:`100 g^2`, g the skewness, or where the excess over the 90 % quantile varies clearly more than an
+    exponential.
+
+    Parameters
+    ----------
+    values : array of shape (n,)
+        Observations in the order of time, at least three.
+    level : float
+        Confidence of the interval.
+
+    Raises
+    ------
+    InputError
+        Fewer than three values, one that is not finite, or `level` is out of range.
+    TypeError
+        An argument is of the wrong kind.
+    """
+    level, found = arguments.level(level), _Moments.of(values)
+    return found.estimate(found.variance, found.centred**2, level)
+
+
+def coefficient_of_variation(values: ArrayLike, level: float = 0.95) -> Estimate:
+    r"""Standard deviation over mean, with an interval where the sample bounds it.
+
+    As `variance`, with the influences :math:`c\,((x_i - \bar x)^2 / (2 s^2) - x_i / \bar x)`.
+
+    Parameters
+    ----------
+    values : array of shape (n,)
+        Observations in the order of time, at least three, with a mean that is not zero.
+    level : float
+        Confidence of the interval.
+
+    Raises
+    ------
+    InputError, TypeError
+        As `variance`.
+    """
+    level, found = arguments.level(level), _Moments.of(values)
+    if found.mean == 0.0:
+        return Estimate(value=math.nan, n=len(found.data), method="moments of the sample", level=level)
+    value = math.sqrt(found.variance) / found.mean
+    spread = found.variance or 1.0
+    influences = value * (found.centred**2 / (2.0 * spread) - found.centred / found.mean)
+    return found.estimate(value, influences, level)
+
+
+def skewness(values: ArrayLike, level: float = 0.95) -> Estimate:
+    """Third central moment over the cube of the standard deviation (divisor n), without an interval.
+
+    Its error depends on the sixth moment, which no sample of usual size shows: an interval from the
+    influences holds the skewness of exponential data in 60 to 83 % of samples of 50 to 1000, that of
+    lognormal data in 10 to 37 %. `Estimate.caveat` is ``heavy_tail``.
+
+    Parameters
+    ----------
+    values : array of shape (n,)
+        Observations, at least three.
+    level : float
+        Nominal confidence, for the record.
+
+    Raises
+    ------
+    InputError, TypeError
+        As `variance`.
+    """
+    level, found = arguments.level(level), _Moments.of(values)
+    cubes = np.abs(found.centred) ** 3
+    largest = float(cubes.max() / cubes.sum()) if cubes.any() else 0.0
+    caveat = Caveat("heavy_tail", skewness=found.skewness, largest=largest, n=len(found.data))
+    value = found.skewness
+    return Estimate(
+        value=value, n=len(found.data), method="moments of the sample", level=level, caveat=caveat
+    )
