@@ -104,18 +104,6 @@ class Facts:
             for index, item in enumerate(value)
         )
 
-    def numbers(self, key: str) -> tuple[float, ...]:
-        """List of finite numbers from 0 up; empty if it is unknown."""
-        value = self.values.get(key)
-        if value is None:
-            return ()
-        if not isinstance(value, list) or not all(
-            isinstance(item, int | float) and not isinstance(item, bool) and _is_believable(item, 0.0)
-            for item in value
-        ):
-            raise self._refused(key, "a list of numbers of at least 0")
-        return tuple(value)
-
     def needed(self, key: str) -> Facts:
         """These facts, if `key` is among them.
 
@@ -209,9 +197,15 @@ class Session:
     def distributions(self) -> tuple[tuple[tuple[float, int], ...], ...]:
         """Distributions of which responses are quantiles: end of each cell [s], and observations in it."""
         return tuple(
-            tuple(zip(item.numbers("ends_s"), map(int, item.numbers("counts")), strict=False))
+            tuple(zip(_listed(item, "ends_s"), map(int, _listed(item, "counts")), strict=False))
             for item in self.facts.table("replication").tables("distributions")
         )
+
+
+def _listed(table: Facts, key: str) -> tuple[float, ...]:
+    # A distribution without an observation is an empty list.
+    found = table.numbers(key, least=0.0) if table.values.get(key) else ()
+    return found if isinstance(found, tuple) else ()
 
 
 def _quantile(response: Facts) -> tuple[int, float] | None:

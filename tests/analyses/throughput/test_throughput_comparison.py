@@ -160,7 +160,7 @@ def test_equal_load_finds_what_whole_means_turn_round(log_of):
     random = np.random.default_rng(5)
     quiet = {"day_sd": 0.003, "sd": 0.01}
     before = log_of(samples(*period(random, 20, 6.0, **quiet)), name="before")
-    after = log_of(samples(*period(random, 20, 11.0, gain=0.85, **quiet)), name="after")
+    after = log_of(samples(*period(random, 20, 12.0, gain=0.85, **quiet)), name="after")
     found = throughput_comparison.compare([before, after], ["before", "after"], width=1, level=0.999)
     first, second = found.curves
     assert second.whole["user_time"].low > first.whole["user_time"].high

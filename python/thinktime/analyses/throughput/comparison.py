@@ -135,8 +135,8 @@ def compare(
     Whole means are not compared: they depend on the users' demand (Bard 1971, Table 7 and Figures 1
     to 5). At the common distribution a log's mean is :math:`\sum_g w_g R_g` over the ranges of load that
     all logs reached often enough; the weight of a range is the mean, over the logs, of its share of the
-    time at such loads. Errors are those of `standardised.standardised`, which leaves out one stretch of
-    time after another. Differences are tested by Welch's t, and probabilities adjusted by Holm.
+    time at such loads. Errors are those of `standardised.standardised`, which allows for correlation in
+    time. Differences are tested by Welch's t, and probabilities adjusted by Holm.
 
     Parameters
     ----------
@@ -233,9 +233,7 @@ def at_equal_load(
     ]
     estimates = tuple(
         {
-            item.name: mean.estimate(
-                item.unit, f"directly standardised, jackknife over {cut} stretches", level
-            )
+            item.name: mean.estimate(item.unit, "directly standardised, long-run variance", level)
             for item in measures
             if (mean := means_of_log[item.name]) is not None
         }
@@ -311,10 +309,11 @@ def _equal(sums: Sums, name: str, cut: int, weights: _Array) -> Mean | None:
     weights = weights[:ranges]
     n = int(sums.counts(name)[weights > 0.0].sum())
     if name == OVERHEAD.name:
-        amounts, lengths = sums.stretches("system_time", cut)
-        per, _ = sums.stretches("user_time", cut)
-        return standardised.standardised(amounts, lengths, weights, n, per)
-    return standardised.standardised(*sums.stretches(name, cut), weights, n)
+        amounts, lengths = sums.stretches("system_time", batch_means.KEPT_MOST)
+        per, _ = sums.stretches("user_time", batch_means.KEPT_MOST)
+        return standardised.standardised(amounts, lengths, weights, n, per, stretches=cut)
+    amounts, lengths = sums.stretches(name, batch_means.KEPT_MOST)
+    return standardised.standardised(amounts, lengths, weights, n, stretches=cut)
 
 
 def _overall(

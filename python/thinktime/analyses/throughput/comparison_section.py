@@ -28,8 +28,8 @@ RULE = (
 )
 METHOD = (
     "Intervals are grouped by load; every log's means are taken at one common distribution of loads (direct "
-    "standardisation). Their errors come from leaving out one stretch of time after another, and so include "
-    "whatever affects all loads of a stretch alike. Differences: Welch's t; probabilities adjusted by Holm, "
+    "standardisation). Their errors allow for correlation in time, and include whatever affects all loads "
+    "of a time alike. Differences: Welch's t; probabilities adjusted by Holm, "
     "those at equal load for all measures and pairs of logs, those of single loads for all loads of a "
     "measure. A change is good when useful work rises, or overhead for it falls, at the same load "
     "(Bard 1971)."

@@ -11,6 +11,8 @@ from scipy import special
 
 from thinktime.stats import critical_values
 from thinktime.stats.estimate import Caveat, Estimate
+from thinktime.stats.series.batch_means import join_batches
+from thinktime.stats.series.long_run import long_run
 
 _Array = NDArray[np.float64]
 
@@ -81,20 +83,25 @@ def effective(lengths: _Array) -> _Array:
 
 
 def standardised(
-    amounts: _Array, lengths: _Array, weights: _Array, n: int, per: _Array | None = None
+    amounts: _Array,
+    lengths: _Array,
+    weights: _Array,
+    n: int,
+    per: _Array | None = None,
+    *,
+    stretches: int | None = None,
 ) -> Mean | None:
     r"""Mean at a given distribution of loads.
 
-    .. math:: T = \sum_g w_g \frac{\sum_b a_{gb}}{\sum_b l_{gb}}, \qquad
-              s^2 = \frac{B-1}{B} \sum_b (T_{-b} - \bar T_{-\cdot})^2
+    .. math:: T = \sum_g w_g R_g, \quad R_g = \frac{\sum_b a_{gb}}{\sum_b l_{gb}}, \qquad
+              s^2 = V(u), \quad u_b = \sum_g w_g \frac{a_{gb} - R_g l_{gb}}{\sum_b l_{gb}}
 
     over groups g of equal load with weights that add to 1 (direct standardisation: Fleiss, Levin and
-    Paik, *Statistical Methods for Rates and Proportions*, 19.2) and B stretches of time b, each of which
-    is left out in turn: the jackknife over blocks, valid for series whose correlation is short compared
-    with a block (Künsch 1989, Annals of Statistics 17, 1217). The error includes the effect that a stretch
-    of time has on all loads alike. The degrees of freedom are those of as many equal blocks as carry the
-    mean (Satterthwaite), the fewer of two extremes: errors that are independent within a block, and one
-    error for the whole block.
+    Paik, *Statistical Methods for Rates and Proportions*, 19.2), with the long-run variance V of the
+    influences of the blocks of time b (`long_run.long_run`). The error includes the effect that a
+    block has on all loads alike. The degrees of freedom are at most those of as many equal
+    stretches as carry the mean (Satterthwaite), the fewer of two extremes: errors that are independent
+    within a stretch, and one error for the whole stretch.
 
     Parameters
     ----------
@@ -105,36 +112,41 @@ def standardised(
         Number of observations, for the record.
     per : ndarray, optional
         Amounts of something else in the same lengths: T is then divided by the T of that.
+    stretches : int, optional
+        Stretches of time over which loads must be spread; the blocks by default.
 
     Returns
     -------
     Mean or None
-        None where a group with a weight lies in one block only, or there is nothing to divide by.
+        None where a group with a weight lies in one stretch only, or there is nothing to divide by.
     """
     used = weights > 0.0
     lengths, weights = lengths[:, used], weights[used]
-    total, blocks = lengths.sum(axis=0), len(lengths)
-    if not used.any() or blocks < 2 or (total - lengths <= 0.0).any():
+    total = lengths.sum(axis=0)
+    spread = join_batches(lengths[None], stretches or len(lengths))[0]
+    if not used.any() or len(spread) < 2 or (total - spread <= 0.0).any():
         return None
 
-    def means(sums: _Array) -> _Array:
-        """Means of all blocks, and without each block in turn."""
-        all_blocks = sums[:, used].sum(axis=0)
-        left: _Array = (all_blocks - np.vstack([np.zeros(len(weights)), sums[:, used]])) / (
-            total - np.vstack([np.zeros(len(weights)), lengths])
-        )
-        result: _Array = left @ weights
-        return result
+    def mean(sums: _Array) -> tuple[float, _Array]:
+        """Mean, and the influence of each block on it."""
+        ratios = sums[:, used].sum(axis=0) / total
+        return float(ratios @ weights), (sums[:, used] - ratios * lengths) @ (weights / total)
 
-    result = means(amounts)
+    value, influences = mean(amounts)
     if per is not None:
-        below = means(per)
-        if (below <= 0.0).any():
+        below, of_below = mean(per)
+        if below <= 0.0:
             return None
-        result = result / below
-    value, without = result[0], result[1:]
-    error = math.sqrt((blocks - 1) / blocks * float(((without - without.mean()) ** 2).sum()))
-    apart = (lengths * (weights / total) ** 2).sum(axis=1)
-    alike = (lengths * (weights / total)).sum(axis=1) ** 2
+        value /= below
+        influences = (influences - value * of_below) / below
+    variance = long_run(influences)
+    apart = (spread * (weights / total) ** 2).sum(axis=1)
+    alike = (spread * (weights / total)).sum(axis=1) ** 2
     degrees = min(part.sum() ** 2 / (part**2).sum() for part in (apart, alike)) - 1.0
-    return Mean(value=float(value), error=error, degrees=max(1.0, float(degrees)), n=n)
+    return Mean(
+        value=value,
+        error=variance.error,
+        degrees=max(1.0, min(variance.degrees, float(degrees))),
+        n=n,
+        caveat=variance.caveat,
+    )
