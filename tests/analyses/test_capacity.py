@@ -189,11 +189,10 @@ def runs():
             seen = made.states(made.intervals(table, cpus, made.IDLE[idle], (seed, cpus)))
             event = capacity.metered_event(seen, seen.meters[0], cpus, 0.95)
             count, time = seen.columns["page_faults"], seen.columns["page_fault_s"]
-            rows = len(count)
             naive = (
-                batch_means.batch_ratio(time, seen.capacity, 0.95, rows),
-                batch_means.batch_ratio(time, count, 0.95, rows),
-                batch_means.batch_ratio(seen.capacity, count, 0.95, rows),
+                batch_means.batch_ratio(time, seen.capacity, independent=True),
+                batch_means.batch_ratio(time, count, independent=True),
+                batch_means.batch_ratio(seen.capacity, count, independent=True),
             )
             pair.append(([getattr(event, name) for name in QUANTITIES], naive))
         found.append(pair)

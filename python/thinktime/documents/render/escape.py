@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any, TypeVar
 
 from thinktime.escape import escaped
+from thinktime.stats.estimate import Caveat
 
 Item = TypeVar("Item")
 
@@ -26,6 +27,9 @@ def _escaped(item: Any) -> Any:
         return type(item)(map(_escaped, item))
     if isinstance(item, dict):
         return {key: _escaped(value) for key, value in item.items()}
+    if isinstance(item, Caveat):
+        # Its words were made with the section; its values are keyword arguments, and no fields.
+        return item
     if dataclasses.is_dataclass(item) and not isinstance(item, type):
         changes = {
             field.name: new

@@ -19,7 +19,7 @@ LEAST = 400
 """Fewest observations from which a tail can be judged."""
 PER_SKEWNESS = 100.0
 """Observations that a squared skewness of 1 takes."""
-TAIL = 0.9
+TAIL = 0.95
 """Quantile above which values belong to the tail."""
 TAIL_VARIATION_MOST = 1.15
 """Coefficient of variation of the excess over that quantile (exponential: 1) that marks a heavy tail."""
@@ -90,7 +90,7 @@ def variance(values: ArrayLike, level: float = 0.95) -> Estimate:
     The interval is :math:`\log s^2 \pm t V / s^2` with the long-run variance (`long_run.long_run`) of the
     influences :math:`(x_i - \bar x)^2 - s^2` over n. No interval holds for a tail that is not in the sample:
     there is none, and `Estimate.caveat` is ``heavy_tail``, with fewer than 400 observations or
-    :math:`100 g^2`, g the skewness, or where the excess over the 90 % quantile varies clearly more than an
+    :math:`100 g^2`, g the skewness, or where the excess over the 95 % quantile varies clearly more than an
     exponential.
 
     Parameters
