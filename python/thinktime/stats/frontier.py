@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from thinktime import _native
 from thinktime.errors import InputError
-from thinktime.stats import arguments, critical_values
+from thinktime.stats import arguments
 from thinktime.stats.estimate import Estimate
-from thinktime.stats.series.batch_means import batch_error
+from thinktime.stats.series.batch_means import ratio_error
 
 _Matrix = NDArray[np.float64]
 _Indices = NDArray[np.int64]
@@ -256,8 +256,8 @@ def order_alpha(points: ArrayLike, x: float, alpha: float = 0.9, level: float = 
     value = float(heights[max(0, math.ceil(alpha * count) - 1)])
     batch = np.arange(len(data)) * BATCHES // len(data)
     below = np.bincount(batch, on & (data[:, 1] <= value), BATCHES).astype(np.float64)
-    _, error = batch_error(below, np.bincount(batch, on, BATCHES).astype(np.float64))
-    reach = critical_values.student_t(level, BATCHES - 1) * error
+    _, variance = ratio_error(below, np.bincount(batch, on, BATCHES).astype(np.float64), independent=True)
+    reach = variance.reach(level)
     first, last = math.floor((alpha - reach) * count) - 1, math.ceil((alpha + reach) * count)
     return Estimate(
         value=value,
