@@ -242,6 +242,9 @@ def _costs(regression: Regression, mean: Estimate, direct: dict[str, Estimate]) 
             _with_reach(plain, float(robust[index])),
             method=f"least squares, long-run variance by {regression.cosines} cosines, calibrated",
         )
+        if column == 0 and _some_left_out(regression):
+            method = "least squares; no interval, for it contains the cost of requests that were not selected"
+            seconds = dataclasses.replace(seconds, low=None, high=None, method=method)
         rate = regression.means[index]
         costs.append(
             Cost(
@@ -270,6 +273,12 @@ def _costs(regression: Regression, mean: Estimate, direct: dict[str, Estimate]) 
             )
         )
     return tuple(costs)
+
+
+def _some_left_out(regression: Regression) -> bool:
+    """True if a request without a row may have a cost, which the base then contains."""
+    choice = regression.choice
+    return choice is not None and not all(item.competes for item in choice.rejected)
 
 
 def _among_all(regression: Regression, column: int, unit: str) -> Estimate | None:
@@ -542,7 +551,8 @@ def _about_costs(result: Overhead) -> Iterator[Caveat]:
 def _is_negative(cost: Cost) -> bool:
     """True if the cost is negative; for the base, only if its interval excludes zero."""
     if cost.request == "base":
-        return cost.seconds.high is not None and cost.seconds.high < 0.0
+        every = cost.among_all or cost.seconds
+        return every.high is not None and every.high < 0.0
     return cost.seconds.value < 0.0
 
 

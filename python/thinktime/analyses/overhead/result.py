@@ -36,7 +36,8 @@ class Cost:
     """Columns of the samples that were added up; empty for ``base``."""
     seconds: Estimate
     """System CPU time per request [s], per second of user time [s/s], or per second of real time for
-    ``base`` [s/s]; in the unit of the target if that is another. Its interval is the one to rely on."""
+    ``base`` [s/s]; in the unit of the target if that is another. Its interval is the one to rely on; ``base``
+    has none where requests were not selected, whose cost it contains."""
     textbook: Estimate
     """The same with the textbook interval (independent errors of one variance)."""
     bootstrap: Estimate | None

@@ -266,7 +266,11 @@ def _sentences(result: Overhead) -> Iterator[str]:
 
 def _reliability(result: Overhead) -> Iterator[str]:
     """Evidence of the intervals and of the subsets on the regression model."""
-    ratios = [_width(cost.seconds) / _width(cost.textbook) for cost in result.costs if _width(cost.textbook)]
+    ratios = [
+        _width(cost.seconds) / _width(cost.textbook)
+        for cost in result.costs
+        if _width(cost.textbook) and cost.seconds.low is not None
+    ]
     if ratios:
         yield (
             f"The intervals that allow for correlated errors are {shown.number(min(ratios), 2)} to "
@@ -335,7 +339,8 @@ def _cost_table(result: Overhead) -> Table:
         among = [Col("among all requests", lambda cost: cost.among_all and bare(cost.among_all))]
         notes.append(
             "Among all requests: the same cost with all other requests in the regression, including those "
-            "that were not selected, so that selection has not narrowed this interval."
+            "that were not selected, so that selection has not narrowed this interval. The base has an "
+            "interval only there: in the first column it contains the cost of requests without a row."
         )
     if any(JOIN in cost.request for cost in result.costs):
         notes.append(
