@@ -44,7 +44,7 @@ def counted(kind: Kind, block: int) -> Counts:
         for figure, held in kind.trial(kind.seed(number)).items():
             found = counts.setdefault(figure, [0, 0, 0, 0])
             found[2 if held is None else 0 if held else 1] += 1
-            found[3] += held == OPEN
+            found[3] += int(held == OPEN)
     return counts
 
 
