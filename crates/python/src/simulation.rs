@@ -92,6 +92,9 @@ fn simulated_systems() -> Plain<Vec<SystemDescription>> {
     Plain(SYSTEMS.iter().map(described).collect())
 }
 
+/// Name, unit, description; of a quantile, index of its distribution and share.
+type Response = (String, String, String, Option<(usize, f64)>);
+
 /// A system with checked parameters.
 #[pyclass(frozen, module = "thinktime._native")]
 // Counted, because the thread of `run` may outlive the Python object for an instant after an interrupt.
@@ -122,8 +125,8 @@ impl NativeSimulation {
         Plain(self.0.prepared().machine())
     }
 
-    /// Name, unit and description of each response, in order; of a quantile, index of its distribution and share.
-    fn responses(&self) -> Vec<(String, String, String, Option<(usize, f64)>)> {
+    /// The responses, in order.
+    fn responses(&self) -> Vec<Response> {
         let described = self.0.prepared().responses();
         described
             .into_iter()
