@@ -34,6 +34,10 @@ const DATA_V2: i64 = 8;
 /// Field of the headers of data and dictionaries.
 const VALUES: i64 = 1;
 
+/// Fields of the footer, `FileMetaData`, and of its elements, `SchemaElement`.
+const SCHEMA: i64 = 2;
+const CHILDREN: i64 = 5;
+
 /// Types of the compact protocol.
 mod kind {
     pub const STOP: u8 = 0;
@@ -62,7 +66,7 @@ pub(crate) fn check_footer(file: &File) -> Result<(), String> {
     let Some(start) = end.checked_sub(bytes).filter(|_| magic == MAGIC) else { return Ok(()) };
     let mut footer = vec![0; (end - start) as usize];
     file.read_exact_at(&mut footer, start).map_err(failed)?;
-    Walk { rest: &footer }.skip(kind::STRUCT, DEPTH_MAX)
+    Walk { rest: &footer }.footer()
 }
 
 /// An error if a column is no plain one, or if a page says more than its bytes can hold.
@@ -174,20 +178,52 @@ impl<'a> Walk<'a> {
     }
 
     fn skip_list(&mut self, depth: u32) -> Result<(), String> {
+        let (kind, count) = self.list_head()?;
+        (0..count).try_for_each(|_| self.skip(kind, depth))
+    }
+
+    /// Type and number of the elements of a list.
+    fn list_head(&mut self) -> Result<(u8, u64), String> {
         let head = self.byte()?;
         let (kind, short) = (head & 0x0f, u64::from(head >> 4));
         let count = if short == 15 { self.unsigned()? } else { short };
-        if count == 0 {
-            return Ok(());
-        }
         // The reader takes no byte for such an element; Parquet has none of them here.
-        if matches!(kind, kind::TRUE | kind::FALSE) {
+        if count > 0 && matches!(kind, kind::TRUE | kind::FALSE) {
             return Err(format!("a list of {count} booleans"));
         }
         if count > self.rest.len() as u64 {
             return Err(format!("a list of {count} elements in {} bytes", self.rest.len()));
         }
-        (0..count).try_for_each(|_| self.skip(kind, depth))
+        Ok((kind, count))
+    }
+
+    /// Skips the footer, whose schema names the number of children of each element.
+    fn footer(&mut self) -> Result<(), String> {
+        self.fields(|walk, number, kind| {
+            if (number, kind) != (SCHEMA, kind::LIST) {
+                return walk.skip(kind, DEPTH_MAX);
+            }
+            let (kind, count) = walk.list_head()?;
+            if kind != kind::STRUCT {
+                return Err(format!("a schema of elements of type {kind}"));
+            }
+            (0..count).try_for_each(|_| walk.schema_element(count))
+        })
+    }
+
+    fn schema_element(&mut self, count: u64) -> Result<(), String> {
+        self.fields(|walk, number, kind| {
+            if number != CHILDREN || !(kind::I16..=kind::I64).contains(&kind) {
+                return walk.skip(kind, DEPTH_MAX);
+            }
+            // Room for as many is taken at once.
+            let children = walk.signed()?;
+            u64::try_from(children)
+                .ok()
+                .filter(|children| *children < count)
+                .map(drop)
+                .ok_or(format!("an element with {children} children in a schema of {count} elements"))
+        })
     }
 
     /// Calls `field` with the number and the type of each field of a struct; it has to take the field's bytes.
@@ -330,5 +366,8 @@ mod tests {
         );
         assert!(refused(&[0x1c; 1000]).contains("without end"));
         assert!(refused(&[0x15, 0x80]).contains("announced"));
+        // A schema of one element, which has 2^31 - 1 children.
+        let children = [0x29, 0x1c, 0x55, 0xfe, 0xff, 0xff, 0xff, 0x0f, 0, 0];
+        assert!(refused(&children).contains("2147483647 children in a schema of 1 "));
     }
 }
