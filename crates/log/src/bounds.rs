@@ -2,8 +2,8 @@
 //!
 //! That reader believes the numbers in a file: a list of booleans in the footer takes no bytes and as many steps
 //! as its length says (four seconds for six bytes), and the dictionary of a column is allocated for as many values
-//! as its header says (16 GB for five bytes). Footers and page headers are therefore walked here, without being
-//! interpreted, in time and memory that the bytes which are there bound.
+//! as its header says (16 GB for five bytes). Footers and page headers are therefore walked here by the
+//! types of their fields, in time and memory that the bytes which are there bound.
 //!
 //! Both are structs in Thrift's compact protocol (apache/thrift, doc/specs/thrift-compact-protocol.md); a part ends
 //! with the footer, its length as four bytes, and `PAR1` (apache/parquet-format, README).
@@ -25,18 +25,172 @@ const ROWS_MAX: i64 = 100_000_000;
 /// Bytes that are read to find a page's header in them, which is rarely longer.
 const HEADER_BYTES: u64 = 1024;
 
-/// Fields of a page header that decide what is allocated (apache/parquet-format, parquet.thrift, `PageHeader`).
-const UNCOMPRESSED_BYTES: i64 = 2;
-const COMPRESSED_BYTES: i64 = 3;
-const DATA: i64 = 5;
-const DICTIONARY: i64 = 7;
-const DATA_V2: i64 = 8;
-/// Field of the headers of data and dictionaries.
-const VALUES: i64 = 1;
+/// Type of a field that Parquet's reader knows. It does not look at the type that the file names, so that another
+/// one would be read as this one from there on.
+enum Shape {
+    Flag,
+    Byte,
+    Number(Role),
+    Bytes,
+    List(Role, &'static Shape),
+    Record(Fields),
+}
 
-/// Fields of the footer, `FileMetaData`, and of its elements, `SchemaElement`.
-const SCHEMA: i64 = 2;
-const CHILDREN: i64 = 5;
+/// Fields of a struct by their numbers.
+type Fields = &'static [(i64, Shape)];
+
+/// Numbers that decide what is allocated.
+#[derive(Clone, Copy)]
+enum Role {
+    Other,
+    /// Length of the list of schema elements, and the children of one of them.
+    Elements,
+    Children,
+    UncompressedBytes,
+    CompressedBytes,
+    Values,
+    DictionaryValues,
+}
+
+use Role::{Children, CompressedBytes, DictionaryValues, Elements, Other, UncompressedBytes, Values};
+use Shape::{Byte, Bytes, Flag, List, Number, Record};
+
+// apache/parquet-format, parquet.thrift. Fields that are not named here are skipped by their own type, as the reader
+// does.
+const NUMBER: Shape = Number(Other);
+const EMPTY: Shape = Record(&[]);
+const TIME: Shape = Record(&[(1, Flag), (2, Record(&[(1, EMPTY), (2, EMPTY), (3, EMPTY)]))]);
+const LOGICAL_TYPE: Shape = Record(&[
+    (1, EMPTY),
+    (2, EMPTY),
+    (3, EMPTY),
+    (4, EMPTY),
+    (5, Record(&[(1, NUMBER), (2, NUMBER)])),
+    (6, EMPTY),
+    (7, TIME),
+    (8, TIME),
+    (10, Record(&[(1, Byte), (2, Flag)])),
+    (11, EMPTY),
+    (12, EMPTY),
+    (13, EMPTY),
+    (14, EMPTY),
+    (15, EMPTY),
+]);
+const SCHEMA_ELEMENT: Shape = Record(&[
+    (1, NUMBER),
+    (2, NUMBER),
+    (3, NUMBER),
+    (4, Bytes),
+    (5, Number(Children)),
+    (6, NUMBER),
+    (7, NUMBER),
+    (8, NUMBER),
+    (9, NUMBER),
+    (10, LOGICAL_TYPE),
+]);
+const KEY_VALUE: Shape = Record(&[(1, Bytes), (2, Bytes)]);
+const STATISTICS: Shape =
+    Record(&[(1, Bytes), (2, Bytes), (3, NUMBER), (4, NUMBER), (5, Bytes), (6, Bytes), (7, Flag), (8, Flag)]);
+const ENCODING: Shape = Record(&[(1, NUMBER), (2, NUMBER), (3, NUMBER)]);
+const SIZES: Shape = Record(&[(1, NUMBER), (2, List(Other, &NUMBER)), (3, List(Other, &NUMBER))]);
+const COLUMN_METADATA: Shape = Record(&[
+    (1, NUMBER),
+    (2, List(Other, &NUMBER)),
+    (3, List(Other, &Bytes)),
+    (4, NUMBER),
+    (5, NUMBER),
+    (6, NUMBER),
+    (7, NUMBER),
+    (8, List(Other, &KEY_VALUE)),
+    (9, NUMBER),
+    (10, NUMBER),
+    (11, NUMBER),
+    (12, STATISTICS),
+    (13, List(Other, &ENCODING)),
+    (14, NUMBER),
+    (15, NUMBER),
+    (16, SIZES),
+]);
+const COLUMN: Shape = Record(&[
+    (1, Bytes),
+    (2, NUMBER),
+    (3, COLUMN_METADATA),
+    (4, NUMBER),
+    (5, NUMBER),
+    (6, NUMBER),
+    (7, NUMBER),
+    (9, Bytes),
+]);
+const SORTING: Shape = Record(&[(1, NUMBER), (2, Flag), (3, Flag)]);
+const ROW_GROUP: Shape = Record(&[
+    (1, List(Other, &COLUMN)),
+    (2, NUMBER),
+    (3, NUMBER),
+    (4, List(Other, &SORTING)),
+    (5, NUMBER),
+    (6, NUMBER),
+    (7, NUMBER),
+]);
+/// `FileMetaData`.
+const FOOTER: Fields = &[
+    (1, NUMBER),
+    (2, List(Elements, &SCHEMA_ELEMENT)),
+    (3, NUMBER),
+    (4, List(Other, &ROW_GROUP)),
+    (5, List(Other, &KEY_VALUE)),
+    (6, Bytes),
+    (7, List(Other, &Record(&[(1, EMPTY)]))),
+];
+const PAGE_HEADER: Fields = &[
+    (1, NUMBER),
+    (2, Number(UncompressedBytes)),
+    (3, Number(CompressedBytes)),
+    (4, NUMBER),
+    (5, Record(&[(1, Number(Values)), (2, NUMBER), (3, NUMBER), (4, NUMBER), (5, STATISTICS)])),
+    (6, EMPTY),
+    (7, Record(&[(1, Number(DictionaryValues)), (2, NUMBER), (3, Flag)])),
+    (
+        8,
+        Record(&[
+            (1, Number(Values)),
+            (2, NUMBER),
+            (3, NUMBER),
+            (4, NUMBER),
+            (5, NUMBER),
+            (6, NUMBER),
+            (7, Flag),
+            (8, STATISTICS),
+        ]),
+    ),
+];
+
+/// The numbers of a footer or of a page header: of each role the largest, or a negative one.
+#[derive(Default)]
+struct Amounts {
+    elements: i64,
+    children: i64,
+    uncompressed: i64,
+    compressed: i64,
+    values: i64,
+    dictionary: i64,
+}
+
+impl Amounts {
+    fn take(&mut self, role: Role, number: i64) {
+        let amount = match role {
+            Other => return,
+            Elements => &mut self.elements,
+            Children => &mut self.children,
+            UncompressedBytes => &mut self.uncompressed,
+            CompressedBytes => &mut self.compressed,
+            Values => &mut self.values,
+            DictionaryValues => &mut self.dictionary,
+        };
+        if *amount >= 0 {
+            *amount = if number < 0 { number } else { number.max(*amount) };
+        }
+    }
+}
 
 /// Types of the compact protocol.
 mod kind {
@@ -66,7 +220,12 @@ pub(crate) fn check_footer(file: &File) -> Result<(), String> {
     let Some(start) = end.checked_sub(bytes).filter(|_| magic == MAGIC) else { return Ok(()) };
     let mut footer = vec![0; (end - start) as usize];
     file.read_exact_at(&mut footer, start).map_err(failed)?;
-    Walk { rest: &footer }.footer()
+    let Amounts { elements, children, .. } = Walk { rest: &footer }.known(FOOTER)?;
+    // Room for the children is taken at once.
+    if children != 0 && !(0..elements).contains(&children) {
+        return Err(format!("an element with {children} children in a schema of {elements} elements"));
+    }
+    Ok(())
 }
 
 /// An error if a column is no plain one, or if a page says more than its bytes can hold.
@@ -197,33 +356,33 @@ impl<'a> Walk<'a> {
         Ok((kind, count))
     }
 
-    /// Skips the footer, whose schema names the number of children of each element.
-    fn footer(&mut self) -> Result<(), String> {
-        self.fields(|walk, number, kind| {
-            if (number, kind) != (SCHEMA, kind::LIST) {
-                return walk.skip(kind, DEPTH_MAX);
-            }
-            let (kind, count) = walk.list_head()?;
-            if kind != kind::STRUCT {
-                return Err(format!("a schema of elements of type {kind}"));
-            }
-            (0..count).try_for_each(|_| walk.schema_element(count))
+    /// Takes a struct with these fields.
+    fn known(&mut self, fields: Fields) -> Result<Amounts, String> {
+        let mut amounts = Amounts::default();
+        self.record(fields, &mut amounts)?;
+        Ok(amounts)
+    }
+
+    fn record(&mut self, fields: Fields, amounts: &mut Amounts) -> Result<(), String> {
+        self.fields(|walk, number, kind| match fields.iter().find(|field| field.0 == number) {
+            Some((_, shape)) => walk.value(shape, kind, amounts),
+            None => walk.skip(kind, DEPTH_MAX),
         })
     }
 
-    fn schema_element(&mut self, count: u64) -> Result<(), String> {
-        self.fields(|walk, number, kind| {
-            if number != CHILDREN || !(kind::I16..=kind::I64).contains(&kind) {
-                return walk.skip(kind, DEPTH_MAX);
+    fn value(&mut self, shape: &Shape, kind: u8, amounts: &mut Amounts) -> Result<(), String> {
+        match (shape, kind) {
+            (Flag, kind::TRUE | kind::FALSE) => Ok(()),
+            (Byte, kind::BYTE) | (Bytes, kind::BINARY) => self.skip(kind, DEPTH_MAX),
+            (Number(role), kind::I16..=kind::I64) => self.signed().map(|number| amounts.take(*role, number)),
+            (Record(fields), kind::STRUCT) => self.record(fields, amounts),
+            (List(role, shape), kind::LIST) => {
+                let (kind, count) = self.list_head()?;
+                amounts.take(*role, i64::try_from(count).unwrap_or(-1));
+                (0..count).try_for_each(|_| self.value(shape, kind, amounts))
             }
-            // Room for as many is taken at once.
-            let children = walk.signed()?;
-            u64::try_from(children)
-                .ok()
-                .filter(|children| *children < count)
-                .map(drop)
-                .ok_or(format!("an element with {children} children in a schema of {count} elements"))
-        })
+            _ => Err(format!("a field of type {kind} where Parquet has another")),
+        }
     }
 
     /// Calls `field` with the number and the type of each field of a struct; it has to take the field's bytes.
@@ -247,18 +406,7 @@ impl<'a> Walk<'a> {
 
     /// Length of the page whose header ends here; `rows` is the number of rows in the column.
     fn page_header(&mut self, rows: i64) -> Result<u64, String> {
-        let (mut uncompressed, mut compressed) = (0, 0);
-        let (mut values, mut dictionary) = (0, 0);
-        self.fields(|walk, number, kind| {
-            match (number, kind) {
-                (UNCOMPRESSED_BYTES, kind::I16..=kind::I64) => uncompressed = walk.signed()?,
-                (COMPRESSED_BYTES, kind::I16..=kind::I64) => compressed = walk.signed()?,
-                (DATA | DATA_V2, kind::STRUCT) => values = walk.values()?,
-                (DICTIONARY, kind::STRUCT) => dictionary = walk.values()?,
-                _ => walk.skip(kind, DEPTH_MAX)?,
-            }
-            Ok(())
-        })?;
+        let Amounts { uncompressed, compressed, values, dictionary, .. } = self.known(PAGE_HEADER)?;
         if !(0..=PAGE_BYTES_MAX).contains(&uncompressed) {
             return Err(format!("a page of {uncompressed} bytes; at most {PAGE_BYTES_MAX} are read"));
         }
@@ -270,19 +418,6 @@ impl<'a> Walk<'a> {
             return Err(format!("a dictionary of {dictionary} values in {uncompressed} bytes"));
         }
         u64::try_from(compressed).map_err(|_| format!("a page of {compressed} bytes"))
-    }
-
-    /// Number of values that the header of a kind of page names.
-    fn values(&mut self) -> Result<i64, String> {
-        let mut values = 0;
-        self.fields(|walk, number, kind| {
-            if number == VALUES && (kind::I16..=kind::I64).contains(&kind) {
-                values = walk.signed()?;
-                return Ok(());
-            }
-            walk.skip(kind, DEPTH_MAX)
-        })?;
-        Ok(values)
     }
 }
 
@@ -360,12 +495,15 @@ mod tests {
             let length = (footer.len() as u32).to_le_bytes();
             check_footer(&file(&[b"PAR1", footer, &length, b"PAR1"].concat())).unwrap_err()
         };
-        assert!(refused(&[0x19, 0xf1, 0xff, 0xff, 0xff, 0xff, 0x07, 0]).contains("2147483647 booleans"));
+        // Field 15, which the reader does not know and skips by the type that it names.
+        assert!(refused(&[0xf9, 0xf1, 0xff, 0xff, 0xff, 0xff, 0x07, 0]).contains("2147483647 booleans"));
         assert!(
-            refused(&[0x19, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x07, 0]).contains("2147483647 elements in 1 ")
+            refused(&[0xf9, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x07, 0]).contains("2147483647 elements in 1 ")
         );
-        assert!(refused(&[0x1c; 1000]).contains("without end"));
+        assert!(refused(&[0xfc; 1000]).contains("without end"));
         assert!(refused(&[0x15, 0x80]).contains("announced"));
+        // The version as a list, which the reader takes for a number.
+        assert!(refused(&[0x19, 0x15, 0, 0]).contains("of type 9 where Parquet has another"));
         // A schema of one element, which has 2^31 - 1 children.
         let children = [0x29, 0x1c, 0x55, 0xfe, 0xff, 0xff, 0xff, 0x0f, 0, 0];
         assert!(refused(&children).contains("2147483647 children in a schema of 1 "));
