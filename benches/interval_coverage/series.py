@@ -104,7 +104,7 @@ for rho in (0.95, 0.99):
         data=f"AR(1) {rho:g}, 200 intervals",
         trials=1000,
         least=0.80,
-        note="wider intervals, and the caveat that what happens lasts into too many others",
+        note="wider intervals, and the caveat that successive values are strongly correlated",
     )(partial(mean, 200, rho))
 for n, rho in ((60, 0.5), (360, 0.0), (360, 0.7), (360, 0.95), (2000, 0.95), (2000, 0.99)):
     kind(

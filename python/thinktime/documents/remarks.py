@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def _persistent(where: str, caveats: Sequence[Caveat]) -> str:
     most = max(caveat.values["factor"] for caveat in caveats)
     return (
-        f"{where}: what happens in one interval lasts into many others, and the record shows little of it. "
+        f"{where}: successive values are so strongly correlated that the log contains few independent ones. "
         f"Intervals were widened up to {most:.2g} times and may still be too narrow: record for longer."
     )
 
@@ -23,7 +23,7 @@ def _open_end(where: str, caveats: Sequence[Caveat]) -> str:
     fewest = min(caveats, key=lambda caveat: caveat.values["effective"] / caveat.values["needed"])
     return (
         f"{where}: some intervals have no end, or none at all. The quantile {fewest.values['q']:g} needs "
-        f"{fewest.values['needed']} independent observations; those of the record, correlated as they are, "
+        f"{fewest.values['needed']} independent observations; those in the log, correlated as they are, "
         f"are worth {fewest.values['effective']:.0f}."
     )
 
