@@ -188,6 +188,54 @@ pub fn users() -> TableSchema {
                 "byte",
                 "Resident memory of the user's processes, shared pages counted in each",
             ),
+            seconds(
+                "io_delay_s",
+                "Time that tasks waited for a disk (null where the kernel does not account it)",
+            ),
+            seconds(
+                "swap_delay_s",
+                "Time that tasks waited for a page from swap (null where the kernel does not account it)",
+            ),
+            seconds(
+                "inherited_s",
+                "CPU time of processes that nobody saw at work, counted for the user who waited for them",
+            ),
+        ],
+    )
+}
+
+/// `commands`: one row per interval, user and command that did anything; the smaller ones of a user together.
+pub fn commands() -> TableSchema {
+    TableSchema::new(
+        "commands",
+        vec![
+            start(),
+            label("user", "User, as in table users"),
+            label(
+                "command",
+                "Name of the program, or of the script that it interprets; (other) for the commands without a row",
+            ),
+            seconds("user_s", "CPU time in user state").role(Role::UserTime),
+            seconds("system_s", "CPU time in the kernel").role(Role::SystemTime),
+            seconds("cpu_exact_s", "CPU time of the command's processes, exact (not tick-sampled)"),
+            seconds("run_delay_s", "Time that they waited for a CPU while runnable"),
+            seconds(
+                "io_delay_s",
+                "Time that they waited for a disk (null where the kernel does not account it)",
+            ),
+            seconds(
+                "swap_delay_s",
+                "Time that they waited for a page from swap (null where the kernel does not account it)",
+            ),
+            count("page_faults_minor", "fault", "Page faults served without a disk").role(Role::Request),
+            count("page_faults_major", "fault", "Page faults that waited for a disk").role(Role::Request),
+            count("read_bytes", "byte", "Bytes read from block devices"),
+            count("write_bytes", "byte", "Bytes written to block devices"),
+            gauge("processes", "process", "Processes alive at the end of the interval"),
+            count("started", "process", "Processes of this name that were new in the interval"),
+            count("ended", "process", "Processes of this name that ended in the interval"),
+            seconds("lifetime_s", "Time from start to end, summed over the processes that ended"),
+            gauge("memory_bytes", "byte", "Resident memory of the processes, shared pages counted in each"),
         ],
     )
 }
@@ -295,5 +343,5 @@ pub fn events() -> TableSchema {
 
 /// Every table of the vocabulary.
 pub fn tables() -> Vec<TableSchema> {
-    vec![samples(), users(), cpus(), disks(), interfaces(), interactions(), events()]
+    vec![samples(), users(), cpus(), disks(), interfaces(), interactions(), events(), commands()]
 }

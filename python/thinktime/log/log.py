@@ -293,6 +293,10 @@ class Log:
         """Rows of `users`: one per interval and active user."""
         return self.table("users")
 
+    def commands(self) -> pl.LazyFrame:
+        """Rows of `commands`: one per interval, user and command; the smaller ones of a user in one row."""
+        return self.table("commands")
+
     def cpus(self) -> pl.LazyFrame:
         """Rows of `cpus`: one per interval and CPU."""
         return self.table("cpus")

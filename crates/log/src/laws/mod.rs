@@ -8,6 +8,7 @@
 //! Rows are read once, part by part in order of their numbers. State is carried over batches and parts: sums, the
 //! row before, and the intervals of the last part of `samples`, with which rows of users and devices are joined.
 
+mod commands;
 mod interactions;
 mod intervals;
 mod manifest;
@@ -24,6 +25,7 @@ use parquet::arrow::ProjectionMask;
 
 use crate::check::{Defect, Severity};
 use crate::folder::Folder;
+use crate::laws::commands::Commands;
 use crate::laws::intervals::Intervals;
 use crate::laws::manifest::Machine;
 use crate::laws::span::Extremes;
@@ -81,6 +83,8 @@ pub(crate) const USERS_WITHIN_MACHINE: Law = error("users_within_machine", SOURC
 pub(crate) const ACTIVE_USERS_ARE_USERS: Law = error("active_users_are_users", LEAVE_OUT);
 /// What disks and interfaces did adds up to what the machine did.
 pub(crate) const DEVICES_ADD_UP: Law = error("devices_add_up", LEAVE_OUT);
+/// What a user's commands used adds up to what the user used.
+pub(crate) const COMMANDS_ADD_UP: Law = error("commands_add_up", LEAVE_OUT);
 /// Rows of users and devices stand in the order of their intervals.
 pub(crate) const DETAILS_IN_ORDER: Law =
     error("details_in_order", "sort the rows by start before you use them");
@@ -218,6 +222,7 @@ pub(crate) struct Laws<'a> {
     machine: Machine,
     rules: BTreeMap<String, Vec<Rule>>,
     intervals: Intervals,
+    commands: Commands,
     last_event_us: Option<i64>,
     last_completion_us: Option<i64>,
     extremes: Extremes,
@@ -255,6 +260,7 @@ impl<'a> Laws<'a> {
             machine,
             rules,
             intervals,
+            commands: Commands::default(),
             last_event_us: None,
             last_completion_us: None,
             extremes: Extremes::default(),
@@ -266,10 +272,16 @@ impl<'a> Laws<'a> {
     pub fn rows(&mut self, rows: Rows<'_>) {
         let lengths = match rows.schema.name.as_str() {
             "samples" => {
+                if rows.first == 0 {
+                    self.commands_add_up();
+                }
                 self.extremes.intervals(rows);
                 self.intervals.samples(rows, &self.machine, &mut self.report)
             }
-            "users" | "cpus" | "disks" | "interfaces" => {
+            table @ ("users" | "commands" | "cpus" | "disks" | "interfaces") => {
+                if matches!(table, "users" | "commands") {
+                    self.commands.rows(rows);
+                }
                 let log = self.log;
                 let starts = || log.map_or(Some(Vec::new()), |(log, folder)| starts_of(log, folder));
                 self.intervals.details(rows, &self.machine, &mut self.report, starts)
@@ -297,6 +309,12 @@ impl<'a> Laws<'a> {
         }
     }
 
+    /// Compares the commands of the last part of `samples` with its users.
+    fn commands_add_up(&mut self) {
+        let is_comparable = self.machine.is_recorded && self.machine.is_complete;
+        self.commands.close(is_comparable, &mut self.report);
+    }
+
     /// Simulators write events and interactions as they happen, and recordings within the time that a thread waits for
     /// the writer.
     fn in_order(&mut self, rows: Rows<'_>, law: &'static Law, column: &str) {
@@ -319,6 +337,7 @@ impl<'a> Laws<'a> {
 
     /// The defects, after the last row.
     pub fn finish(mut self) -> Vec<Defect> {
+        self.commands_add_up();
         self.intervals.finish(&self.machine, &mut self.report);
         self.extremes.finish(self.manifest, &self.machine, &mut self.report);
         self.machine.facts_agree(self.manifest, self.dir, &self.intervals.totals, &mut self.report);
