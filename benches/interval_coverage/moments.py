@@ -25,6 +25,11 @@ DRAWS: dict[str, tuple[Draw, float, float]] = {
     "normal": (lambda random, n: random.normal(5.0, 1.0, n), 0.2, 1.0),
     "exponential": (lambda random, n: random.exponential(1.0, n), 1.0, 1.0),
     "hyperexponential": (hyperexponential, VARIED, (VARIED * 0.59) ** 2),
+    "lognormal, deviation of logarithms 0.5": (
+        lambda random, n: random.lognormal(0.0, 0.5, n),
+        math.sqrt(math.exp(0.25) - 1.0),
+        (math.exp(0.25) - 1.0) * math.exp(0.25),
+    ),
     "lognormal": (
         lambda random, n: random.lognormal(0.0, 1.0, n),
         math.sqrt(math.e - 1.0),
@@ -46,7 +51,7 @@ def registered(name: str, n: int) -> None:
     """Kind of a distribution and a number of values."""
     trial = partial(second, *DRAWS[name], n)
     kind(
-        name=f"moments-{name}-{n}",
+        name=f"moments-{name.replace(', deviation of logarithms ', '-')}-{n}",
         interval="Coefficient of variation and variance",
         data=f"{name}, {n} values",
         trials=500,

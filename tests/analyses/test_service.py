@@ -11,6 +11,8 @@ from thinktime import cli
 from thinktime.analyses.arrivals import analysis as arrivals
 from thinktime.analyses.service import analysis as service
 from thinktime.analyses.service import fit as service_fit
+from thinktime.analyses.service.section import section
+from thinktime.documents.remarks import remarks
 from thinktime.log import Log, LogWriter, periods, vocabulary
 from thinktime.sources.simulated import simulate
 from thinktime.stats.estimate import NotApplicable
@@ -396,6 +398,22 @@ def test_service_is_given_by_its_parts_where_not_as_a_whole(log_of):
     result = service.analyse(log_of(interactions=made))
     assert result.overall.mean.value == pytest.approx(0.55)
     assert "short_tail" in {caveat.kind for caveat in result.caveats}
+
+
+def test_what_is_beyond_a_quantum_has_no_interval(log_of):
+    """A clock of 0.1 s, and programs are stopped after a second: all beyond 0.9 s receive as much."""
+    values = np.minimum(np.ceil(np.random.default_rng(24).exponential(5.0, 2000)), 10.0) / 10
+    found = service.analyse(log_of(interactions=columns(values)))
+    (life,) = found.ageing
+    last = life.curve[-1]
+    assert last.residual.low is None
+    assert last.residual.high is None
+    assert last.residual.caveat.kind == "equal_values"
+    assert last.low_all is None
+    assert life.curve[0].residual.low < life.curve[0].residual.value
+    shown = section(found)
+    assert "are equal and do not show" in " ".join(remarks(shown.tables))
+    assert all(figure.chart() for figure in shown.figures)
 
 
 def test_a_coarse_clock_is_said(log_of):

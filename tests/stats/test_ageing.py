@@ -267,5 +267,12 @@ def test_ties_and_few_values():
     result = residual_life(np.repeat([1.0, 2.0, 4.0], 40))
     assert result.points.tolist() == [0.0, 1.0, 2.0]
     assert result.mean.tolist() == pytest.approx([7 / 3, 2.0, 2.0])
+    # The forty values above 2 are equal: nothing shows how much others would differ.
+    assert np.isfinite([result.low[:2], result.high[:2], result.low_all[:2], result.high_all[:2]]).all()
+    assert np.isnan([result.low[2], result.high[2], result.low_all[2], result.high_all[2]]).all()
+    assert not result.rises
+    assert residual_life(0.1 * np.repeat([1, 2, 7], 40)).low[:2] == pytest.approx(
+        0.1 * residual_life(np.repeat([1, 2, 7], 40)).low[:2]
+    )
     with pytest.raises(ValueError, match="19 values are too few for a mean residual life; 20 are needed"):
         residual_life([1.0] * 19)

@@ -36,10 +36,19 @@ def _heavy_tail(where: str, caveats: Sequence[Caveat]) -> str:
     )
 
 
+def _equal_values(where: str, caveats: Sequence[Caveat]) -> str:
+    fewest = min(caveat.values["n"] for caveat in caveats)
+    return (
+        f"{where}: some have no interval, because all values that they rest on ({fewest} or more) are equal "
+        "and do not show how much others would differ."
+    )
+
+
 WORDS: Mapping[str, Callable[[str, Sequence[Caveat]], str]] = {
     "persistent": _persistent,
     "open_end": _open_end,
     "heavy_tail": _heavy_tail,
+    "equal_values": _equal_values,
 }
 """Sentence of each kind of caveat that an `Estimate` may have, with the columns that have it."""
 

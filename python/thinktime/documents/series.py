@@ -99,8 +99,8 @@ class Series:
         return [point.row(self.unit) for point in self.points if point.y is not None]
 
     def values(self, *fields: str) -> list[float]:
-        """Numbers that an axis must hold: any of ``value``, ``low``, ``high`` of every point."""
-        return [row[field] for row in self.rows() for field in fields]
+        """Numbers that an axis must hold: any of ``value``, ``low``, ``high``, ``low_all``, ``high_all``."""
+        return [row[field] for row in self.rows() for field in fields if field in row]
 
     def log_axis(self, title: str, symbol: str = "", *fields: str) -> Axis:
         """Logarithmic axis for the points above zero: their values and upper ends, or other `fields`."""

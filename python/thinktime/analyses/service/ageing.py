@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from thinktime.stats.distributions import lifetime_tests
 from thinktime.stats.distributions.lifetime_tests import exponentiality
-from thinktime.stats.distributions.residual_life import N_ABOVE, residual_life
+from thinktime.stats.distributions.residual_life import N_ABOVE, ResidualLife, residual_life
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.hypothesis import SignificanceTest, adjusted
 
@@ -31,9 +32,9 @@ class ResidualPoint:
     """Fraction of the interactions that receive more than t."""
     residual: Estimate
     """Mean service still to come [s], with its interval at this point alone."""
-    low_all: float
-    high_all: float
-    """Ends of the band that covers the whole curve."""
+    low_all: float | None
+    high_all: float | None
+    """Ends of the band that covers the whole curve; None where all that receive more receive as much."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,24 +118,7 @@ def _usable(values: Array) -> bool:
 
 def _one(name: str, values: Array, level: float) -> Ageing:
     life = residual_life(values, level)
-    curve = tuple(
-        ResidualPoint(
-            service_s=float(life.points[k]),
-            above=float(life.above[k]) / life.n,
-            residual=Estimate(
-                value=float(life.mean[k]),
-                unit="s",
-                n=int(life.above[k]),
-                method="mean of what is beyond, delta method on its logarithm",
-                low=float(life.low[k]),
-                high=float(life.high[k]),
-                level=level,
-            ),
-            low_all=float(life.low_all[k]),
-            high_all=float(life.high_all[k]),
-        )
-        for k in range(len(life.points))
-    )
+    curve = tuple(_point(life, k) for k in range(len(life.points)))
     return Ageing(
         name=name,
         n=len(values),
@@ -145,4 +129,17 @@ def _one(name: str, values: Array, level: float) -> Ageing:
         rises=life.rises,
         falls=life.falls,
         curve=curve,
+    )
+
+
+def _point(life: ResidualLife, k: int) -> ResidualPoint:
+    low_all, high_all = (
+        None if math.isnan(end) else float(end) for end in (life.low_all[k], life.high_all[k])
+    )
+    return ResidualPoint(
+        service_s=float(life.points[k]),
+        above=float(life.above[k]) / life.n,
+        residual=life.estimate(k).with_unit("s"),
+        low_all=low_all,
+        high_all=high_all,
     )

@@ -439,6 +439,10 @@ def _drawn(item: Ageing) -> list[ResidualPoint]:
     return [point for point in item.curve if point.service_s > 0]
 
 
+def _band(point: ResidualPoint) -> tuple[float, float] | None:
+    return None if point.low_all is None or point.high_all is None else (point.low_all, point.high_all)
+
+
 def _residual_figure(name: str, title: str, items: Sequence[Ageing], alt: str) -> Figure:
     alone = len(items) == 1
     series = Series(
@@ -447,19 +451,20 @@ def _residual_figure(name: str, title: str, items: Sequence[Ageing], alt: str) -
                 key=Key(item.name, colour=colour, shape="line"),
                 x=point.service_s,
                 y=point.residual,
-                band=(point.low_all, point.high_all) if alone else None,
+                band=_band(point) if alone else None,
             )
             for item, colour in zip(items, COLOURS, strict=False)
             for point in _drawn(item)
         ]
     )
-    sides = ("low_all", "high_all") if alone else ("low", "high")
     return Figure(
         name=name,
         title=title,
         chart=series.curves(
             charts.Axis.logarithmic("service received", [point.x for point in series.points], "s"),
-            charts.Axis.logarithmic("mean service still to come", series.values(*sides), "s"),
+            charts.Axis.logarithmic(
+                "mean service still to come", series.values("low", "high", "low_all", "high_all"), "s"
+            ),
             dotted=False,
         ),
         data=Table.of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from thinktime.errors import InputError
 from thinktime.stats import arguments, critical_values
+from thinktime.stats.estimate import Caveat, Estimate
 
 Array = NDArray[np.float64]
 
@@ -16,6 +18,8 @@ N_ABOVE = 20
 """Smallest number of observations above a point that is shown: the band rests on their variance."""
 POINTS = 24
 """Points evenly spread over the bulk, and as many over the tail."""
+EQUAL = 1e-9
+"""Deviation, relative to the mean, below which values differ by rounding alone."""
 CHAINS = 10_000
 """Simulated bands: the 5 % beyond a 95 % band are 500 of them, known to within some 5 %."""
 
@@ -32,22 +36,36 @@ class ResidualLife:
     """Estimate of E[X - t | X > t]."""
     low: Array
     high: Array
-    """Ends of the interval at each point alone."""
+    """Ends of the interval at each point alone; nan where all values above it are equal."""
     low_all: Array
     high_all: Array
-    """Ends of the band that holds the whole curve, from the first to the last point."""
+    """Ends of the band that holds the whole curve, as far as points have an interval; else nan."""
     n: int
     level: float
 
     @property
     def rises(self) -> bool:
         """True if the simultaneous band shows a rise: some later point lies above an earlier one."""
-        return bool((self.low_all > np.minimum.accumulate(self.high_all)).any())
+        return bool((self.low_all > np.fmin.accumulate(self.high_all)).any())
 
     @property
     def falls(self) -> bool:
         """True if the simultaneous band shows a fall."""
-        return bool((self.high_all < np.maximum.accumulate(self.low_all)).any())
+        return bool((self.high_all < np.fmax.accumulate(self.low_all)).any())
+
+    def estimate(self, k: int) -> Estimate:
+        """Estimate at point k alone; with the caveat ``equal_values`` in place of ends that are nan."""
+        above, low, high = int(self.above[k]), float(self.low[k]), float(self.high[k])
+        equal = math.isnan(low)
+        return Estimate(
+            value=float(self.mean[k]),
+            low=None if equal else low,
+            high=None if equal else high,
+            n=above,
+            method="mean of what is beyond, delta method on its logarithm",
+            level=self.level,
+            caveat=Caveat("equal_values", n=above) if equal else None,
+        )
 
 
 def residual_life(values: ArrayLike, level: float = 0.95, *, seed: int = 1) -> ResidualLife:
@@ -67,8 +85,8 @@ def residual_life(values: ArrayLike, level: float = 0.95, *, seed: int = 1) -> R
 
     Limitations: observations count as independent, and no band covers the tail beyond the largest. For 300
     exponential or hyperexponential values a nominal 95 % band of either kind covers the true curve in 92 to
-    95 % of samples. Where all values above a point are equal (a coarse clock, a constant quantum), its
-    interval has no width.
+    95 % of samples. Where all values above a point are equal (a coarse clock, a constant quantum), they do
+    not show how much others would differ: the point has no interval.
 
     Parameters
     ----------
@@ -98,7 +116,8 @@ def residual_life(values: ArrayLike, level: float = 0.95, *, seed: int = 1) -> R
     first = np.append(np.cumsum(data[::-1])[::-1], 0.0)[start]
     mean = first / above - points
     spread = np.array([float(data[low:].std(ddof=1)) for low in start.tolist()])
-    error = spread / np.sqrt(above) / mean
+    # Equal values have a deviation of zero but for rounding: no interval rather than one without width.
+    error = np.where(spread > EQUAL * mean, spread / np.sqrt(above) / mean, np.nan)
     degrees = above - 1
     one = np.array([critical_values.student_t(level, float(free)) for free in degrees])
     every = one * _simultaneous(above * spread**2, level, seed) / critical_values.normal(level)

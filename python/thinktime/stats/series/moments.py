@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thinktime.stats import arguments
+from thinktime.stats import arguments, critical_values
 from thinktime.stats.estimate import Caveat, Estimate
 from thinktime.stats.series.batch_means import KEPT_MOST
 from thinktime.stats.series.long_run import long_run
@@ -17,13 +17,18 @@ _Array = NDArray[np.float64]
 
 LEAST = 400
 """Fewest observations from which a tail can be judged."""
-PER_SKEWNESS = 100.0
+PER_SKEWNESS = 25.0
 """Observations that a squared skewness of 1 takes."""
-TAIL = 0.95
-"""Quantile above which values belong to the tail."""
-TAIL_VARIATION_MOST = 1.15
-"""Coefficient of variation of the excess over that quantile (exponential: 1) that marks a heavy tail."""
-METHOD = "influences, long-run variance, logarithmic scale"
+TAIL_LEAST, TAIL_SHARE = 400, 0.05
+"""Largest values by which the tail is judged: this number, or this share of the sample if that is more."""
+BODY_LEAST = 0.6
+"""Share of the sample that is never part of the tail."""
+LARGEST = 0.02
+"""Share of the tail, its largest values, that does not count: whether they occurred must not decide whether
+there is an interval."""
+TAIL_INDEX_MOST = 0.12
+"""Tail index (exponential: 0) above which a tail is heavy."""
+METHOD = "influences, long-run variance, logarithmic scale, corrected for skewness"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,9 +63,7 @@ class _Moments:
         """Caveat if the tail is too heavy, or the sample too small, for an interval of a second moment."""
         n, skewness = len(self.data), self.skewness
         largest = float((self.centred**2).max()) / self.squares if self.squares else 0.0
-        above = self.data[self.data > np.quantile(self.data, TAIL)] - np.quantile(self.data, TAIL)
-        variation = float(above.std() / above.mean()) if len(above) else 0.0
-        if n < max(LEAST, PER_SKEWNESS * skewness**2) or variation > TAIL_VARIATION_MOST:
+        if n < max(LEAST, PER_SKEWNESS * skewness**2) or tail_index(self.data) > TAIL_INDEX_MOST:
             return Caveat("heavy_tail", skewness=skewness, largest=largest, n=n)
         return None
 
@@ -71,12 +74,18 @@ class _Moments:
         if caveat is not None or value <= 0.0:
             return Estimate(value=value, n=n, method="moments of the sample", level=level, caveat=caveat)
         starts = np.linspace(0, n, min(n, KEPT_MOST) + 1).astype(np.int64)[:-1]
-        variance = long_run(np.add.reduceat(influences - influences.mean(), starts) / n)
-        reach = min(variance.reach(level) / value, 700.0)
+        centred = influences - influences.mean()
+        variance = long_run(np.add.reduceat(centred, starts) / n)
+        reach = variance.reach(level)
+        squares = float((centred**2).mean())
+        skew = float((centred**3).mean()) / squares**1.5 if squares else 0.0
+        t = critical_values.student_t(level, variance.degrees)
+        shift = max(0.0, skew * (2.0 * t * t + 1.0) / (6.0 * math.sqrt(n)) * variance.error)
+        below, above = (min(distance / value, 700.0) for distance in (reach, reach + shift))
         return Estimate(
             value=value,
-            low=value * math.exp(-reach),
-            high=value * math.exp(reach),
+            low=value * math.exp(-below),
+            high=value * math.exp(above),
             n=n,
             method=METHOD,
             level=level,
@@ -84,14 +93,40 @@ class _Moments:
         )
 
 
+def tail_index(data: _Array) -> float:
+    r"""Index of the upper tail: 0 for an exponential, :math:`1/\alpha` for one like :math:`x^{-\alpha}`.
+
+    .. math:: \hat\xi = \frac{m \sum_j (w_j - \bar w) D_j}{\sum_j (w_j - \bar w)^2 \sum_j D_j}, \qquad
+              D_j = j\,(x_{(j)} - x_{(j+1)}), \quad w_j = \log (k/j)
+
+    with :math:`x_{(1)}` the largest value, over the m values :math:`0.02\,k < j \le k` of the upper k: 400 or
+    a twentieth of the sample if that is more, and at most two fifths of it. The normalized spacings D of an
+    exponential are equal in the mean, those of a generalized Pareto grow as :math:`(k/j)^\xi`; this is the
+    first order of their likelihood. The largest values are left out: a sample that happens to lack them
+    would seem harmless, and its variance is too small.
+    """
+    n = len(data)
+    k = int(min(max(TAIL_LEAST, TAIL_SHARE * n), (1.0 - BODY_LEAST) * n))
+    largest = np.sort(data)[::-1][: k + 1]
+    ranks = np.arange(1, k + 1)
+    spacings = (ranks * (largest[:-1] - largest[1:]))[ranks > LARGEST * k]
+    weights = np.log(k / ranks)[ranks > LARGEST * k]
+    weights -= weights.mean()
+    total = float(spacings.sum() * (weights @ weights))
+    return float(weights @ spacings) * len(weights) / total if total > 0.0 else 0.0
+
+
 def variance(values: ArrayLike, level: float = 0.95) -> Estimate:
     r"""Sample variance (divisor n - 1), with an interval where the sample bounds it.
 
-    The interval is :math:`\log s^2 \pm t V / s^2` with the long-run variance (`long_run.long_run`) of the
-    influences :math:`(x_i - \bar x)^2 - s^2` over n. No interval holds for a tail that is not in the sample:
-    there is none, and `Estimate.caveat` is ``heavy_tail``, with fewer than 400 observations or
-    :math:`100 g^2`, g the skewness, or where the excess over the 95 % quantile varies clearly more than an
-    exponential.
+    The interval is :math:`\log s^2 \pm t \sqrt V / s^2` with the long-run variance V (`long_run.long_run`) of
+    the influences :math:`(x_i - \bar x)^2 - s^2` over n. To the upper end
+    :math:`\gamma (2 t^2 + 1) \sqrt V / (6 \sqrt n\, s^2)` is added, with the skewness :math:`\gamma` of the
+    influences if it is positive: Cornish and Fisher's correction of Student's t (Johnson 1978, JASA 73, 536).
+
+    No interval holds for a tail that is not in the sample: there is none, and `Estimate.caveat` is
+    ``heavy_tail``, with fewer than 400 observations or :math:`25 g^2`, g the skewness, or with a `tail_index`
+    above 0.12.
 
     Parameters
     ----------
