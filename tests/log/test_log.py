@@ -65,7 +65,19 @@ def test_roles_need_no_arguments(log):
 
 
 @pytest.mark.parametrize(
-    "table", ["samples", "users", "cpus", "disks", "interfaces", "interactions", "events", "commands"]
+    "table",
+    [
+        "samples",
+        "users",
+        "cpus",
+        "disks",
+        "interfaces",
+        "interactions",
+        "events",
+        "commands",
+        "presence",
+        "groups",
+    ],
 )
 def test_every_column_of_the_vocabulary_says_what_it_is(table):
     for column in vocabulary(table):

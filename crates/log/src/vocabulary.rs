@@ -33,6 +33,10 @@ fn start() -> Column {
     instant("start", "Start of the interval, wall clock")
 }
 
+fn name_of_user() -> Column {
+    label("name", "Name of the user: of the account, the session or the group; a pseudonym if so asked")
+}
+
 /// CPU time by state, summed over the CPUs of the row.
 fn cpu_states() -> Vec<Column> {
     vec![
@@ -200,6 +204,7 @@ pub fn users() -> TableSchema {
                 "inherited_s",
                 "CPU time of processes that nobody saw at work, counted for the user who waited for them",
             ),
+            name_of_user(),
         ],
     )
 }
@@ -236,8 +241,91 @@ pub fn commands() -> TableSchema {
             count("ended", "process", "Processes of this name that ended in the interval"),
             seconds("lifetime_s", "Time from start to end, summed over the processes that ended"),
             gauge("memory_bytes", "byte", "Resident memory of the processes, shared pages counted in each"),
+            name_of_user(),
         ],
     )
+}
+
+/// `presence`: one row per user with a process, active or not, at the end of some intervals: at a slow beat.
+pub fn presence() -> TableSchema {
+    TableSchema::new(
+        "presence",
+        vec![
+            start(),
+            label("user", "User, as in table users"),
+            name_of_user(),
+            gauge("processes", "process", "Processes alive at the end of the interval"),
+            gauge("threads", "thread", "Threads alive, as of the last reading of each process"),
+            gauge(
+                "sessions",
+                "session",
+                "Logged-in sessions of the user (null where nothing records logins)",
+            ),
+            label("terminals", "Terminals at which the user is logged in, and from where, separated by ;"),
+            gauge(
+                "memory_resident_bytes",
+                "byte",
+                "Resident memory of the user's processes, shared pages counted in each",
+            ),
+            gauge(
+                "memory_proportional_bytes",
+                "byte",
+                "Resident memory, a shared page divided among those who share it: read from each process in turn, \
+                 and since then in proportion to its resident memory (null where not permitted)",
+            ),
+            gauge(
+                "memory_anonymous_bytes",
+                "byte",
+                "Memory that no file backs, divided where it is shared; where that is not permitted, counted in each",
+            ),
+            gauge("swap_bytes", "byte", "Memory that is swapped out, as of the last reading of each process"),
+        ],
+    )
+}
+
+/// `groups`: one row per interval and control group that used something, with its memory at a slow beat.
+pub fn groups() -> TableSchema {
+    let mut columns = vec![
+        start(),
+        label("group", "Path of the control group; its amounts include those of the groups below it"),
+        label("name", "Readable name: of the unit, the container, the pod, or the user of the session"),
+        label("kind", "Kind of group: slice, service, scope, session, container, pod or group"),
+        seconds("cpu_s", "CPU time by the group's own counter, exact and complete"),
+        seconds("user_s", "CPU time in user state, by the group's own counter").role(Role::UserTime),
+        seconds("system_s", "CPU time in the kernel, by the group's own counter").role(Role::SystemTime),
+        seconds(
+            "throttled_s",
+            "Time in which the group's quota kept its tasks from a CPU, summed over the CPUs",
+        ),
+        count("throttled_periods", "period", "Periods in which the group used up its quota"),
+        count("periods", "period", "Periods of the quota in which the group had work"),
+    ];
+    columns.extend(pressure());
+    columns.extend([
+        count("read_bytes", "byte", "Bytes read from block devices"),
+        count(
+            "write_bytes",
+            "byte",
+            "Bytes written to block devices; those written later, from the page cache, \
+             count for the root group where the hierarchy is of version 1",
+        ),
+        count("reads", "operation", "Reads from block devices").role(Role::Request),
+        count("writes", "operation", "Writes to block devices").role(Role::Request),
+        count(
+            "memory_events_high",
+            "event",
+            "Times that the group was slowed since its memory exceeded memory.high",
+        ),
+        count("memory_events_max", "event", "Times that the group's memory was about to exceed its limit"),
+        count("memory_oom_kills", "process", "Processes killed because the group's memory was used up"),
+        gauge("memory_bytes", "byte", "Memory charged to the group, page cache and kernel objects included"),
+        gauge("memory_anonymous_bytes", "byte", "The part of it that no file backs"),
+        gauge("memory_file_bytes", "byte", "The part of it that is page cache, shared memory included"),
+        gauge("memory_swap_bytes", "byte", "Memory of the group that is swapped out"),
+        gauge("memory_peak_bytes", "byte", "Most memory charged to the group since it was made"),
+        gauge("memory_limit_bytes", "byte", "Limit of the group's memory (null without one)"),
+    ]);
+    TableSchema::new("groups", columns)
 }
 
 /// `cpus`: one row per interval and CPU.
@@ -343,5 +431,16 @@ pub fn events() -> TableSchema {
 
 /// Every table of the vocabulary.
 pub fn tables() -> Vec<TableSchema> {
-    vec![samples(), users(), cpus(), disks(), interfaces(), interactions(), events(), commands()]
+    vec![
+        samples(),
+        users(),
+        cpus(),
+        disks(),
+        interfaces(),
+        interactions(),
+        events(),
+        commands(),
+        presence(),
+        groups(),
+    ]
 }

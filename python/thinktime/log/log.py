@@ -102,8 +102,8 @@ def vocabulary(table: str) -> tuple[Column, ...]:
     Parameters
     ----------
     table : str
-        Name of a table: ``samples``, ``users``, ``cpus``, ``disks``, ``interfaces``, ``interactions`` or
-        ``events``.
+        Name of a table: ``samples``, ``users``, ``cpus``, ``disks``, ``interfaces``, ``interactions``,
+        ``events``, ``commands``, ``presence`` or ``groups``.
 
     Raises
     ------
@@ -296,6 +296,14 @@ class Log:
     def commands(self) -> pl.LazyFrame:
         """Rows of `commands`: one per interval, user and command; the smaller ones of a user in one row."""
         return self.table("commands")
+
+    def presence(self) -> pl.LazyFrame:
+        """Rows of `presence`: one per user with a process, active or not, at a slow beat."""
+        return self.table("presence")
+
+    def groups(self) -> pl.LazyFrame:
+        """Rows of `groups`: one per interval and control group that used something, and its memory at a slow beat."""
+        return self.table("groups")
 
     def cpus(self) -> pl.LazyFrame:
         """Rows of `cpus`: one per interval and CPU."""

@@ -278,7 +278,7 @@ impl<'a> Laws<'a> {
                 self.extremes.intervals(rows);
                 self.intervals.samples(rows, &self.machine, &mut self.report)
             }
-            table @ ("users" | "commands" | "cpus" | "disks" | "interfaces") => {
+            table @ ("users" | "commands" | "presence" | "groups" | "cpus" | "disks" | "interfaces") => {
                 if matches!(table, "users" | "commands") {
                     self.commands.rows(rows);
                 }

@@ -76,7 +76,9 @@ fn bound(table: &str, column: &Column, is_shared: bool) -> Bound {
         (Kind::Counter, _) if !is_shared => Bound::None,
         (Kind::Counter, "s") if !has_intervals => Bound::Constant(SECONDS_MAX),
         (Kind::Counter, "s") if table == "cpus" || is_once(table, &column.name) => Bound::Once,
-        (Kind::Counter, "s") if ["user_s", "system_s", "cpu_exact_s"].contains(&column.name.as_str()) => {
+        (Kind::Counter, "s")
+            if ["user_s", "system_s", "cpu_exact_s", "cpu_s"].contains(&column.name.as_str()) =>
+        {
             Bound::AllCpus
         }
         (Kind::Counter, "s") => Bound::Rate(SECONDS_PER_SECOND),
@@ -101,6 +103,7 @@ fn is_once(table: &str, column: &str) -> bool {
     match table {
         "samples" => column.starts_with("psi_") || ["recorder_cpu_s", "recorder_delay_s"].contains(&column),
         "disks" => column == "busy_s",
+        "groups" => column.starts_with("psi_"),
         _ => false,
     }
 }
