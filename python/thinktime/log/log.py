@@ -302,7 +302,7 @@ class Log:
         return self.table("presence")
 
     def groups(self) -> pl.LazyFrame:
-        """Rows of `groups`: one per interval and control group that used something, and its memory at a slow beat."""
+        """Rows of `groups`: one per interval and control group that used something; memory at a slow beat."""
         return self.table("groups")
 
     def cpus(self) -> pl.LazyFrame:
