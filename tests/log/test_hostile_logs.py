@@ -381,6 +381,25 @@ def test_users_who_were_hardly_seen_do_not_stand_for_the_machine(tmp_path, recor
     assert "of attributed CPU time" in printed[2]
 
 
+def test_users_may_exceed_the_machine_by_the_time_between_both_readings(tmp_path, recorded):
+    log = tmp_path / "log"
+    shutil.copytree(recorded, log)
+    manifest = read_manifest(log)
+    users = manifest["sessions"][0]["recorder"]["users"]
+    assert users["reading_max_s"] >= 0.0
+    exact_s = users["exact_s"]
+    beyond = {"attributed_s": exact_s + 1.0, "unattributed_s": -1.0}
+    laws = {}
+    for most_s in (0.0, 2.0):
+        users |= beyond | {"reading_max_s": most_s}
+        write_manifest(log, manifest)
+        laws[most_s] = {(defect.law, defect.place, defect.item) for defect in Log.open(log).check()}
+    # Without a place, the same fact is compared with the rows, which do not have this time.
+    broken = ("facts_agree", "session 1", "recorder.users.attributed_s")
+    assert broken in laws[0.0]
+    assert broken not in laws[2.0]
+
+
 def test_sums_by_group_have_the_same_bits_however_the_rows_are_cut():
     choice = random.Random(7)
     amounts = [choice.uniform(0.0, 1e3) for _ in range(4000)]

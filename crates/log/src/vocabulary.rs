@@ -167,6 +167,12 @@ pub fn samples() -> TableSchema {
     );
     columns.push(seconds("recorder_cpu_s", "CPU time that the recorder itself used"));
     columns.push(count("recorder_written_bytes", "byte", "Bytes that the recorder itself wrote to the log"));
+    columns.push(reading(
+        "recorder_reading_s",
+        "s",
+        "CPU time of all tasks from the reading of cpu_exact_s to that of the last process: users may have as \
+         much more",
+    ));
     columns.push(seconds("recorder_delay_s", "Time from the sample's deadline until it was taken"));
     TableSchema::new("samples", columns)
 }

@@ -64,6 +64,8 @@ pub(crate) struct Totals {
     pub users_exact_s: f64,
     pub users_rows: u64,
     exact_s: f64,
+    /// CPU time between the reading of the machine's and that of the users', summed over the intervals.
+    reading_s: f64,
     has_exact: bool,
     state_s: f64,
     state_capacity_s: f64,
@@ -262,8 +264,9 @@ impl Intervals {
     }
 
     fn exact_time(&mut self, rows: Rows<'_>, lengths: &[f64], machine: &Machine, report: &mut Report) {
-        let exact = rows.floats("cpu_exact_s");
+        let (exact, reading) = (rows.floats("cpu_exact_s"), rows.floats("recorder_reading_s"));
         for (index, length_s) in lengths.iter().enumerate() {
+            self.totals.reading_s += value(reading, index).filter(|time_s| *time_s > 0.0).unwrap_or(0.0);
             let Some(exact_s) = value(exact, index).filter(|exact_s| exact_s.is_finite()) else { continue };
             self.totals.exact_s += exact_s;
             self.totals.has_exact = true;
@@ -418,7 +421,8 @@ impl Intervals {
         if totals.users_rows == 0 || !machine.is_complete {
             return;
         }
-        let within = |users_s: f64, machine_s: f64| users_s <= (1.0 + USERS_SHARE) * machine_s + USERS_S;
+        let slack_s = USERS_S + totals.reading_s;
+        let within = |users_s: f64, machine_s: f64| users_s <= (1.0 + USERS_SHARE) * machine_s + slack_s;
         let mut pairs = vec![("cpu_exact_s", totals.users_joined_s, totals.exact_s)];
         if !totals.has_exact {
             pairs = ["user", "system"]

@@ -325,6 +325,8 @@ impl<C: Clock> Recorder<C> {
             .watch
             .sample(since, moment, &snapshot.stat)
             .map_err(|source| RecorderError::Processes { path: "/proc".into(), source })?;
+        // Read again: stopped or starved in between, the recorder gives users the time of a longer interval.
+        let reading_s = self.system.exact_since(&snapshot).map(|ns| ns as f64 * 1e-9);
         let mut open = locked(writer);
         // Before rows are appended that nobody would find: somebody may have moved the folder or cut the journal.
         let verified = open.verify();
@@ -344,7 +346,7 @@ impl<C: Clock> Recorder<C> {
         if let Some(before) = self.before.take() {
             let elapsed = Elapsed::between(before.moment, moment);
             if is_whole(&mut open, elapsed, &before.snapshot, &snapshot)? {
-                let rows = self.rows(&before, &snapshot, &totals, elapsed, late_s);
+                let rows = self.rows(&before, &snapshot, &totals, elapsed, Reading { late_s, reading_s });
                 let bytes = open.bytes_written();
                 open.append(rows)?;
                 self.written = open.bytes_written() - bytes;
@@ -372,7 +374,7 @@ impl<C: Clock> Recorder<C> {
         after: &Snapshot,
         figures: &ProcessTotals,
         elapsed: Elapsed,
-        late_s: f64,
+        Reading { late_s, reading_s }: Reading,
     ) -> Vec<(TableId, Vec<Row>)> {
         let interval = Interval {
             start_us: before.moment.wall_ns.div_euclid(1000),
@@ -396,10 +398,11 @@ impl<C: Clock> Recorder<C> {
         self.cpu_ns = cpu_ns;
         sample.set("recorder_cpu_s", cost_s);
         sample.set("recorder_written_bytes", self.written);
+        sample.set("recorder_reading_s", reading_s);
         sample.set("recorder_delay_s", late_s);
         let attributed_s = figures.attributed_ns.map(|ns| ns as f64 * 1e-9);
         let cpus = after.stat.cpus.len();
-        self.tally.add(interval.length_s, cpus, system.busy_sampled_s, exact_s, attributed_s);
+        self.tally.add(interval.length_s, cpus, system.busy_sampled_s, exact_s, attributed_s, reading_s);
         self.tally.active_users = figures.active_users;
         self.tally.cost.add(cost_s);
         self.tally.late.add(late_s);
@@ -513,6 +516,15 @@ fn is_whole(
         return Ok(false);
     }
     Ok(true)
+}
+
+/// How a sample was read.
+#[derive(Clone, Copy, Debug)]
+struct Reading {
+    /// Time from the deadline until it was taken [s].
+    late_s: f64,
+    /// CPU time of all tasks while the processes were read [s].
+    reading_s: Option<f64>,
 }
 
 /// Exact CPU time of all tasks in the interval.

@@ -51,6 +51,8 @@ struct Attributed {
     n: u64,
     exact_s: f64,
     to_users_s: f64,
+    /// Longest CPU time of all tasks between the readings of both.
+    reading_max_s: f64,
 }
 
 /// Standard errors of tick sampling beyond which sampled and exact time disagree. A normal variable exceeds
@@ -68,6 +70,7 @@ impl Tally {
         busy_sampled_s: f64,
         cpu_exact_s: Option<f64>,
         attributed_s: Option<f64>,
+        reading_s: Option<f64>,
     ) {
         let capacity_s = length_s * cpus as f64;
         self.length_s += length_s;
@@ -84,6 +87,7 @@ impl Tally {
         self.attributed.n += 1;
         self.attributed.exact_s += exact_s;
         self.attributed.to_users_s += to_users_s;
+        self.attributed.reading_max_s = self.attributed.reading_max_s.max(reading_s.unwrap_or(0.0));
     }
 
     /// Samples taken: every interval that ended. The reading at the start of a session begins the first interval
@@ -159,6 +163,7 @@ impl Attributed {
             "exact_s": self.exact_s,
             "attributed_s": self.to_users_s,
             "unattributed_s": self.exact_s - self.to_users_s,
+            "reading_max_s": self.reading_max_s,
         })
     }
 }

@@ -99,6 +99,13 @@ impl SystemReader {
         })
     }
 
+    /// CPU time of all tasks since `snapshot` [ns]; `None` where it is not measured.
+    pub fn exact_since(&mut self, snapshot: &Snapshot) -> Option<u64> {
+        // A failure is reported at the next sample, which reads the same source.
+        let now_ns = self.exact.read(&mut self.buffer, &mut Vec::new())?;
+        Some(now_ns.saturating_sub(snapshot.exact_ns?))
+    }
+
     /// Snapshot of all sources. One that fails is `None` in it and is added to `failures`; only failure of
     /// `/proc/stat` is an error.
     pub fn read(&mut self, failures: &mut Vec<SourceFailure>) -> Result<Snapshot, ReadError> {
