@@ -238,6 +238,9 @@ pub(crate) fn check_pages(file: &File, metadata: &ParquetMetaData) -> Result<(),
             .checked_sub(rows)
             .filter(|left| (0..=ROWS_MAX).contains(left))
             .ok_or(format!("{rows} rows; a part has at most {ROWS_MAX}"))?;
+        if rows > 0 && group.columns().is_empty() {
+            return Err(format!("{rows} rows without a column"));
+        }
         for column in group.columns() {
             let name = column.column_path().string();
             if column.column_descr().max_rep_level() > 0 || column.column_descr().max_def_level() > 1 {
@@ -487,6 +490,13 @@ mod tests {
             let reason = pages(&part).unwrap_err();
             assert!(reason.contains(&format!("a page of {values} values in a column of 2")), "{reason}");
         }
+    }
+
+    /// 792,437 rows in 182 bytes.
+    #[test]
+    fn rows_have_a_column() {
+        let reason = pages(include_bytes!("../../../fuzz/corpus/part/rows-without-a-column")).unwrap_err();
+        assert!(reason.contains("792437 rows without a column"), "{reason}");
     }
 
     #[test]

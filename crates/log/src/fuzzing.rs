@@ -113,7 +113,8 @@ fn read_journal(bytes: Vec<u8>) -> Contents {
         let rows = contents.rows(&table.name);
         // A row takes a byte at least.
         assert!(rows.len() as u64 <= length);
-        let batch = widen(&batch_of(table, &rows).expect("rows fit their table"), table).expect("it is wide");
+        let batch = batch_of(table, &rows).expect("rows fit their table");
+        let batch = widen(&batch, &table.name, &table.arrow()).expect("it is wide");
         assert_eq!(batch.num_rows(), rows.len());
         laws.rows(Rows { file: Path::new("journal"), schema: table, first: 0, batch: &batch });
     }
@@ -170,7 +171,8 @@ pub fn part(data: &[u8]) {
     }
     let mut file = file;
     file.rewind().expect("a file in memory");
-    let read = part.for_each_batch(file, |batch| widen(&batch, schema).map(drop));
+    let arrow = schema.arrow();
+    let read = part.for_each_batch(file, |batch| widen(&batch, &schema.name, &arrow).map(drop));
     // What the check reads without an error, the reader reads: but for columns of another type, which it names.
     assert!(read.is_ok() || !defects.is_empty(), "{read:?}");
 }

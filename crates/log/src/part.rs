@@ -9,6 +9,7 @@ use arrow_array::builder::{
     UInt64Builder,
 };
 use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::SchemaRef;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, ZstdLevel};
@@ -204,13 +205,14 @@ fn column_of(ty: Type, at: usize, rows: &[Row]) -> ArrayRef {
     }
 }
 
-/// `batch` with the columns of `schema`, null where it has none.
-pub(crate) fn widen(batch: &RecordBatch, schema: &TableSchema) -> Result<RecordBatch, LogError> {
-    let arrow = schema.arrow();
-    let columns = arrow.fields().iter().map(|field| match batch.column_by_name(field.name()) {
+/// `batch` of `table` with the columns of `schema`, null where it has none.
+///
+/// Arrow's schema is made by the caller, once for all batches: it takes longer than the rows of a small one.
+pub(crate) fn widen(batch: &RecordBatch, table: &str, schema: &SchemaRef) -> Result<RecordBatch, LogError> {
+    let columns = schema.fields().iter().map(|field| match batch.column_by_name(field.name()) {
         Some(column) => Arc::clone(column),
         None => arrow_array::new_null_array(field.data_type(), batch.num_rows()),
     });
-    RecordBatch::try_new(arrow.clone(), columns.collect())
-        .map_err(|error| LogError::Schema { table: schema.name.clone(), reason: error.to_string() })
+    RecordBatch::try_new(SchemaRef::clone(schema), columns.collect())
+        .map_err(|error| LogError::Schema { table: table.into(), reason: error.to_string() })
 }

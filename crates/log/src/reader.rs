@@ -225,13 +225,14 @@ impl Log {
     pub(crate) fn open_batches(&self, table: &str) -> Result<Vec<(u64, RecordBatch)>, LogError> {
         let Some(schema) = self.schema(table) else { return Ok(Vec::new()) };
         let is_sealed = |number: u64| self.part_files(table).iter().any(|part| part.number == number);
+        let arrow = schema.arrow();
         let mut batches = Vec::new();
         // The same rows twice otherwise, when the log was opened while its writer sealed.
         for (number, contents) in self.journals.iter().filter(|(number, _)| !is_sealed(*number)) {
             let own = contents.tables().find(|own| own.name == table);
             let rows: Vec<Row> = contents.rows(table);
             if let (Some(own), false) = (own, rows.is_empty()) {
-                batches.push((*number, widen(&batch_of(own, &rows)?, schema)?));
+                batches.push((*number, widen(&batch_of(own, &rows)?, table, &arrow)?));
             }
         }
         Ok(batches)
@@ -251,11 +252,12 @@ impl Log {
     /// All rows of `table`, with the union of its columns; empty where the log has none.
     pub fn read(&self, table: &str) -> Result<Vec<RecordBatch>, LogError> {
         let Some(schema) = self.schema(table) else { return Ok(Vec::new()) };
+        let arrow = schema.arrow();
         let mut batches = Vec::new();
         let folder = Folder::open(&self.dir)?;
         for part in self.part_files(table) {
             part.for_each_batch(part.open(&folder)?, |batch| {
-                batches.push(widen(&batch, schema)?);
+                batches.push(widen(&batch, table, &arrow)?);
                 Ok(())
             })?;
         }
