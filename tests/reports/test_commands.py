@@ -52,7 +52,7 @@ def test_the_ending_chooses_the_form_and_nothing_is_written_over(log: Log, tmp_p
         (["report", "{tmp}/none"], "none"),
         (["report", "{log}", "-o", "{tmp}/no/such/report.html"], "does not exist; create it"),
         (["report", "{log}", "-o", "{tmp}"], "is a folder"),
-        (["analyse", "nothing", "{log}"], "the questions are capacity, timeline"),
+        (["analyse", "nothing", "{log}"], "the questions are health, capacity"),
         (["analyse", "rates", "{tmp}"], "manifest"),
         (["analyse", "disks", "{log}", "--show", "disk"], "the topics are cache, queue, drives"),
         (["analyse", "disks", "{log}", "--session", "1"], "has no session 1; its sessions are 0 to 0"),

@@ -23,6 +23,7 @@ from thinktime.analyses.compare import CompareQuestion
 from thinktime.analyses.cpu_per_interaction import CpuPerInteractionQuestion
 from thinktime.analyses.disks import DisksQuestion
 from thinktime.analyses.experiment import ExperimentQuestion
+from thinktime.analyses.health import HealthQuestion
 from thinktime.analyses.overhead import OverheadQuestion
 from thinktime.analyses.rates import RatesQuestion
 from thinktime.analyses.recording import RecordingQuestion
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["QUESTIONS", "Question", "analyse", "question"]
 
 QUESTIONS: tuple[Question, ...] = (
+    HealthQuestion(),
     CapacityQuestion(),
     TimelineQuestion(),
     UsersQuestion(),

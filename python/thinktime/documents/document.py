@@ -188,6 +188,8 @@ class Finding:
     """Name of the section with the details; empty if there is none."""
     tone: str = ""
     """``warning`` if the reader must beware, ``next`` for a next step, else empty."""
+    evidence: str = ""
+    """Columns of the log from which it follows, and times; empty where the section has them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, timezone
 
 from thinktime.documents.document import Cell, Column
 from thinktime.stats.estimate import Estimate
@@ -281,3 +282,10 @@ def duration(seconds: float) -> str:
     first = next(index for index, (amount, _) in enumerate(parts) if amount)
     shown = [f"{amount}{SPACE}{symbol}" for amount, symbol in parts[first : first + 2] if amount]
     return " ".join(shown)
+
+
+def moment(instant: datetime | int) -> str:
+    """Instant to the second, in UTC; an integer counts microseconds since 1970 UTC."""
+    if isinstance(instant, int):
+        instant = datetime.fromtimestamp(instant // 1_000_000, timezone.utc)
+    return instant.astimezone(timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")

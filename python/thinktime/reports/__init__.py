@@ -103,7 +103,7 @@ def _subtitle(result: Recording) -> str:
     from thinktime.documents import format as shown
 
     intervals = shown.count(result.intervals, "interval")
-    start = f" from {recording.moment(result.first_start)}" if result.first_start else ""
+    start = f" from {shown.moment(result.first_start)}" if result.first_start else ""
     host = recording.host_words(result.host)
     return f"{host}. Recorded{start} for {shown.duration(result.measured_s)} in {intervals}."
 

@@ -15,6 +15,7 @@ def highlights(facts: LogFacts) -> tuple[Highlight, ...]:
     cards = (
         _busy(facts),
         _users(facts),
+        _waited(facts),
         _limit(facts),
         _response(facts),
         _throughput(facts),
@@ -47,10 +48,33 @@ def _users(facts: LogFacts) -> Highlight | None:
     )
 
 
+def _waited(facts: LogFacts) -> Highlight | None:
+    """Time that users' programs waited for a CPU."""
+    users = facts.users.users if facts.users is not None else ()
+    waited = [user.run_delay_s for user in users if user.run_delay_s is not None]
+    if not waited:
+        return None
+    used = shown.quantity(sum(user.cpu_s or 0.0 for user in users), "s")
+    return Highlight(
+        name="waited",
+        label="Waited for a CPU",
+        value=sum(waited),
+        unit="s",
+        note=f"in all, to use {used} of CPU time",
+        section="users",
+    )
+
+
 def _limit(facts: LogFacts) -> Highlight | None:
     if facts.limit is None:
         return None
     name, part = facts.limit
+    if (filled := facts.filled_by_low_priority) is not None:
+        without = shown.quantity(filled[1], "share")
+        note = f"the CPU: full in {without} of the intervals without work at low priority"
+        return Highlight(
+            name="limit", label="Limited by", value="nothing", unit="", note=note, section="saturation"
+        )
     often = f"exhausted in {shown.quantity(part.value, 'share')} of the intervals"
     if part.value < SATURATED:
         return Highlight(

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from thinktime.analyses.health import section as health
+from thinktime.analyses.health import words
 from thinktime.analyses.recording.analysis import SHORT
 from thinktime.analyses.recording.section import host_name, host_words
 from thinktime.documents import format as shown
@@ -51,7 +53,25 @@ def findings(facts: LogFacts) -> tuple[Finding, ...]:
         _crowding(facts),
         _scheduling(facts),
     )
-    return (*(finding for finding in news if finding is not None), *_warnings(facts), *_next(facts))
+    told = (finding for finding in news if finding is not None)
+    return (*_attention(facts), *told, *_warnings(facts), *_next(facts))
+
+
+def _attention(facts: LogFacts) -> list[Finding]:
+    """What needs attention, the costliest first; one sentence if nothing does."""
+    if facts.health is None:
+        return []
+    if not facts.health.found:
+        return [Finding(health.summary(facts.health), section="health")]
+    return [
+        Finding(
+            words.sentence(check),
+            section=check.section,
+            tone=words.tone(check),
+            evidence=words.evidence(check),
+        )
+        for check in facts.health.found
+    ]
 
 
 def _busy(facts: LogFacts) -> Finding | None:
@@ -72,6 +92,13 @@ def _limit(facts: LogFacts) -> Finding | None:
         return None
     name, part = facts.limit
     often = shown.estimate(share(part) or part)
+    if (filled := facts.filled_by_low_priority) is not None:
+        full, without = (shown.quantity(item, "share") for item in filled)
+        text = (
+            f"This load does not saturate the machine: the CPUs were full in {full} of the intervals, but in "
+            f"only {without} without work at low priority, which gives way to all other work."
+        )
+        return Finding(text, section="saturation")
     if part.value < SATURATED:
         text = (
             f"This load does not saturate the machine: {name} was exhausted in only {often} of the intervals."
@@ -201,14 +228,16 @@ def _warnings(facts: LogFacts) -> list[Finding]:
         )
         warnings.append(Finding(text, section="recording", tone="warning"))
     if record.dropped:
-        text = f"{shown.count(record.dropped, 'interval')} were dropped."
+        text = (
+            f"{shown.count(record.dropped, 'interval')} {'was' if record.dropped == 1 else 'were'} dropped."
+        )
         warnings.append(Finding(text, section="recording", tone="warning"))
     return warnings
 
 
 def _next(facts: LogFacts) -> list[Finding]:
     """Next steps, the most promising first."""
-    steps: list[tuple[str, str]] = [*_relief(facts)]
+    steps: list[tuple[str, str]] = [*_remedies(facts), *_relief(facts)]
     heavy = next((cost for cost in facts.costs if cost.share.value >= HEAVY), None)
     if heavy is not None:
         part = shown.quantity(heavy.share.value, "share")
@@ -236,7 +265,13 @@ def _next(facts: LogFacts) -> list[Finding]:
                 "recording",
             )
         )
-    return [Finding(text, section=section, tone="next") for text, section in steps]
+    return [Finding(text, section=section, tone="next") for text, section in dict(steps).items()]
+
+
+def _remedies(facts: LogFacts) -> list[tuple[str, str]]:
+    """Next steps that follow from what needs attention, in its order."""
+    found = facts.health.found if facts.health is not None else ()
+    return [(text, words.step_section(check)) for check in found if (text := words.step(check))]
 
 
 def _relief(facts: LogFacts) -> list[tuple[str, str]]:
@@ -244,7 +279,7 @@ def _relief(facts: LogFacts) -> list[tuple[str, str]]:
     if facts.limit is None:
         return []
     name, part = facts.limit
-    if part.value < SATURATED:
+    if part.value < SATURATED or facts.filled_by_low_priority is not None:
         return [
             (
                 "To find the limit, record a heavier load, or add users with `thinktime play`.",

@@ -14,6 +14,7 @@ from thinktime.stats.estimate import Estimate, NotApplicable
 if TYPE_CHECKING:
     from thinktime.analyses.capacity.result import Capacity, Event
     from thinktime.analyses.disks.result import Disks
+    from thinktime.analyses.health.result import Health
     from thinktime.analyses.overhead.result import Cost, Overhead
     from thinktime.analyses.rates.analysis import Rates
     from thinktime.analyses.response.analysis import Response, ResponseGroup
@@ -39,6 +40,7 @@ class LogFacts:
     users: Users | None
     saturation: Saturation | None
     disks: Disks | None
+    health: Health | None
 
     @classmethod
     def of(cls, results: Mapping[str, Any]) -> LogFacts | None:
@@ -99,6 +101,18 @@ class LogFacts:
             key=lambda item: item[1].value,
             default=None,
         )
+
+    @property
+    def filled_by_low_priority(self) -> tuple[float, float] | None:
+        """Share of the intervals with full CPUs, and that without work at low priority, if it filled them.
+
+        None where the CPUs are not the limit, or would be even without that work.
+        """
+        check = self.health.of("low_priority") if self.health is not None else None
+        if check is None or self.limit is None or self.limit[0] != LIMITS["cpu"]:
+            return None
+        full, without = check.values["full"], check.values["full_without"]
+        return (full, without) if without < SATURATED else None
 
     @property
     def populations(self) -> list[ResponseGroup]:

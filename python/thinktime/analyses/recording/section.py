@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from thinktime.analyses.recording.analysis import SHORT
@@ -189,17 +188,12 @@ def facts(result: Recording) -> tuple[tuple[str, str], ...]:
         ("Memory", host.memory_bytes and shown.quantity(float(host.memory_bytes), "byte")),
         ("System", host.system or None),
         ("Source", source),
-        ("First interval", moment(result.first_start)),
+        ("First interval", result.first_start and shown.moment(result.first_start)),
         ("Recorded", length(result)),
         ("Users identified by", result.users_by),
         ("Workload played", None if result.workload is None else _workload(result.workload)),
     ]
     return tuple((label, value) for label, value in rows if value)
-
-
-def moment(instant: datetime | None) -> str | None:
-    """Instant to the second, in UTC."""
-    return None if instant is None else instant.astimezone(timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def length(result: Recording) -> str:

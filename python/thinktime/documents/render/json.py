@@ -35,7 +35,12 @@ def render(document: Document) -> str:
                 for item in document.highlights
             ],
             "findings": [
-                {"text": item.text, "section": item.section or None, "tone": item.tone or None}
+                {
+                    "text": item.text,
+                    "section": item.section or None,
+                    "tone": item.tone or None,
+                    "evidence": item.evidence or None,
+                }
                 for item in document.findings
             ],
             "sections": [_section(section) for section in document.sections],

@@ -84,7 +84,8 @@ def _wrapped(text: str, width: int, first: str = "", rest: str = "") -> str:
 def _findings(document: Document, width: int) -> Iterator[str]:
     marks = {"warning": "! ", "next": "> "}
     for finding in document.findings:
-        yield _wrapped(finding.text, width, marks.get(finding.tone, "* "), "  ")
+        evidence = f" [{finding.evidence}]" if finding.evidence else ""
+        yield _wrapped(finding.text + evidence, width, marks.get(finding.tone, "* "), "  ")
 
 
 def _pairs(facts: Sequence[tuple[str, str]], width: int) -> Iterator[str]:

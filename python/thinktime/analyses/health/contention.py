@@ -1,0 +1,229 @@
+"""Checks of the CPU: waits for it, users who hold up others, time that the hypervisor took, low priority."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thinktime.analyses.health.readings import STATES, Readings
+from thinktime.analyses.health.result import Check
+
+Array = NDArray[np.float64]
+
+WAIT_LIMIT = 1.0
+"""Waiting over running: at 1, work takes twice as long as on a machine of its own.
+
+With random arrivals that is a single CPU busy 50 % of the time, two CPUs 71 % (M/M/1, M/M/2).
+"""
+QUEUE_LEAST = 0.1
+QUEUE_LEAST_PER_CPU = 0.01
+"""Mean number of waiting tasks (waiting per second, Little's law) below which waits harm nobody.
+
+Wake-ups take 20 to 100 microseconds even on an idle machine, and its daemons do little else.
+"""
+PRESSURE_LIMIT = 0.4
+"""Share of the time with a waiting task (PSI) that stands for `WAIT_LIMIT` where users' waits are unknown.
+
+It is the probability of a queue at two CPUs at which waiting equals running (M/M/2).
+"""
+HOLDS = 0.5
+"""Share of the CPUs from which one user can hold up the others: half of them, so that there is but one."""
+LEAVES = 0.25
+"""Share of the CPUs below which that user is as good as absent."""
+CONTRAST = 0.5
+"""If others wait half as much (or more) without that user, he is not what they wait for."""
+STEAL_LIMIT = 0.05
+"""Share of the wanted CPU time that the hypervisor gave to others: programs take 5 % longer."""
+STEAL_LEAST = 0.01
+"""Share of the capacity below which nobody notices: an idle machine wants next to nothing."""
+FULL_IDLE = 0.05
+"""Idle share below which the CPUs count as full, as in the question about saturation."""
+LOW_PRIORITY_LIMIT = 0.1
+"""Share of the intervals that are full only because of low priority: that which names a limit elsewhere."""
+
+
+def cpu_wait(log: Readings) -> Check:
+    """Time that users' tasks waited for a CPU, over the CPU time that they used."""
+    waited, used = log.of_users("run_delay_s"), log.of_users("cpu_s")
+    if waited is None or not used:
+        return _by_pressure(log)
+    least = _queue_least(log) * log.time_s
+    worst = [
+        (float(sums["run_delay_s"] or 0.0), float(sums["cpu_s"] or 0.0), user)
+        for user, sums in log.users.items()
+        if float(sums["run_delay_s"] or 0.0) >= max(least, WAIT_LIMIT * float(sums["cpu_s"] or 0.0))
+    ]
+    all_wait = waited >= max(least, WAIT_LIMIT * used)
+    found = log.enough and (all_wait or bool(worst))
+    busy = log.total(*STATES[:-3])
+    values: dict[str, Any] = {
+        "waited_s": waited,
+        "used_s": used,
+        "all_wait": all_wait,
+        "users": [(log.name(user), delay, cpu) for delay, cpu, user in sorted(worst, reverse=True)[:3]],
+        "idle": _share(log.total("idle_s", "iowait_s"), log.total(*STATES)),
+        "low_priority": _share(log.total("nice_s"), busy),
+        "time_s": log.time_s,
+    }
+    return Check(
+        kind="cpu_wait",
+        value=waited / used,
+        unit="",
+        limit=WAIT_LIMIT,
+        found=found,
+        evidence=("users.run_delay_s", "users.cpu_exact_s"),
+        section="users",
+        rank=1,
+        lost=waited / log.time_s,
+        worst_us=log.when(log.largest.all_delay_s / log.samples.length_s),
+        values=values if found else {},
+    )
+
+
+def _by_pressure(log: Readings) -> Check:
+    """Share of the time in which some task waited for a CPU, where users' waits were not measured."""
+    waited = log.total("psi_cpu_some_s")
+    value = None if waited is None else waited / log.time_s
+    found = log.enough and value is not None and value >= PRESSURE_LIMIT
+    return Check(
+        kind="cpu_wait",
+        value=value,
+        unit="share",
+        limit=PRESSURE_LIMIT,
+        found=found,
+        evidence=("samples.psi_cpu_some_s",),
+        section="rates",
+        rank=1,
+        lost=value or 0.0,
+        worst_us=log.when(log.rate("psi_cpu_some_s")),
+        values={"waited_s": waited, "used_s": None} if found else {},
+    )
+
+
+def _queue_least(log: Readings) -> float:
+    return max(QUEUE_LEAST, QUEUE_LEAST_PER_CPU * log.cpus)
+
+
+def held_up(log: Readings) -> Check:
+    """Others' waiting over running while one user had half of the CPUs or more, for the worst such user."""
+    times, lengths = log.largest, log.samples.length_s
+    measured = log.of_users("run_delay_s") is not None and log.cpus > 0.0
+    found: dict[str, Any] = {}
+    value = 0.0 if measured else None
+    for rank, user in enumerate(times.users if measured else ()):
+        use = times.cpu_s[rank] / lengths
+        waited, ran = times.all_delay_s - times.delay_s[rank], times.all_cpu_s - times.cpu_s[rank]
+        ratio, values = _held_by(log, use, waited, ran)
+        if values and values["waited_s"] > found.get("waited_s", 0.0):
+            found = {"user": log.name(user), **values}
+            value = ratio
+        elif not found and ratio is not None and value is not None:
+            value = max(value, ratio)
+    return Check(
+        kind="held_up",
+        value=value,
+        unit="",
+        limit=WAIT_LIMIT,
+        found=bool(found),
+        evidence=("users.cpu_exact_s", "users.run_delay_s"),
+        section="users",
+        rank=1,
+        lost=found.get("waited_s", 0.0) / log.time_s,
+        worst_us=found.pop("worst_us", None),
+        values=found,
+    )
+
+
+def _held_by(log: Readings, use: Array, waited: Array, ran: Array) -> tuple[float | None, dict[str, Any]]:
+    """Others' waiting over running while a user had much of the CPUs, and the values if that is a finding.
+
+    Parameters
+    ----------
+    log : Readings
+    use : array
+        CPUs that the user used in each interval.
+    waited, ran : array
+        Time that the others waited for a CPU, and CPU time that they used.
+    """
+    lengths = log.samples.length_s
+    much, little = use >= HOLDS * log.cpus, use < LEAVES * log.cpus
+    time_s, waited_s, ran_s = (float(item[much].sum()) for item in (lengths, waited, ran))
+    if np.count_nonzero(much) < log.INTERVALS_LEAST or not ran_s > 0.0:
+        return None, {}
+    ratio = waited_s / ran_s
+    without = float(waited[little].sum() / ran[little].sum()) if ran[little].sum() > 0.0 else 0.0
+    contrast = without if np.count_nonzero(little) >= log.INTERVALS_LEAST else None
+    if (
+        ratio < WAIT_LIMIT
+        or waited_s < _queue_least(log) * time_s
+        or (contrast is not None and contrast >= CONTRAST * ratio)
+    ):
+        return ratio, {}
+    return ratio, {
+        "used": float((use * lengths)[much].sum()) / time_s,
+        "cpus": log.cpus,
+        "time_s": time_s,
+        "waited_s": waited_s,
+        "ran_s": ran_s,
+        "ratio": ratio,
+        "without": contrast,
+        "worst_us": log.when(np.where(much, waited / lengths, -np.inf)),
+    }
+
+
+def stolen(log: Readings) -> Check:
+    """Share of the wanted CPU time that the hypervisor gave to other machines."""
+    taken, busy = log.total("steal_s"), log.total(*STATES[:-3])
+    value = None if taken is None else _share(taken, taken + (busy or 0.0))
+    felt = (taken or 0.0) >= STEAL_LEAST * log.capacity_s
+    found = log.enough and felt and value is not None and value >= STEAL_LIMIT
+    return Check(
+        kind="stolen",
+        value=value,
+        unit="share",
+        limit=STEAL_LIMIT,
+        found=found,
+        evidence=("samples.steal_s",),
+        section="capacity",
+        rank=1,
+        lost=(taken or 0.0) / log.time_s,
+        worst_us=log.when(log.rate("steal_s")),
+        values={"stolen_s": taken, "share": value} if found else {},
+    )
+
+
+def low_priority(log: Readings) -> Check:
+    """Share of the intervals in which the CPUs were full only because of work at low priority."""
+    all_s, idle_s = log.samples.total(STATES), log.samples.total(("idle_s", "iowait_s"))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        idle = idle_s / all_s
+        spare = (idle_s + log.samples.total(("nice_s",))) / all_s
+    known = np.isfinite(spare)
+    value = full = full_without = None
+    if known.any():
+        full, full_without = (float((item[known] < FULL_IDLE).mean()) for item in (idle, spare))
+        value = full - full_without
+    found = log.enough and value is not None and value >= LOW_PRIORITY_LIMIT
+    return Check(
+        kind="low_priority",
+        value=value,
+        unit="share",
+        limit=LOW_PRIORITY_LIMIT,
+        found=found,
+        evidence=("samples.nice_s", "samples.idle_s"),
+        section="capacity",
+        rank=3,
+        values={
+            "full": full,
+            "full_without": full_without,
+            "share": _share(log.total("nice_s"), log.total(*STATES)),
+        }
+        if found
+        else {},
+    )
+
+
+def _share(part: float | None, whole: float | None) -> float | None:
+    return None if part is None or not whole else part / whole

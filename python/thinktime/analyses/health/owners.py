@@ -1,0 +1,127 @@
+"""Checks of control groups, of the ownership of CPU time, and of gaps in the record."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from thinktime.analyses.health.readings import Readings
+from thinktime.analyses.health.result import Check
+
+THROTTLED_LIMIT = 0.1
+"""Share of a group's periods in which it was stopped: the alert of the Kubernetes mixin begins at 25 %, when
+most requests already wait; one period in ten is felt by one request in ten."""
+THROTTLED_LEAST = 0.01
+"""Time stopped per second of the record below which nobody notices."""
+INHERITED_LIMIT = 0.05
+"""Share of the CPU time whose owner nobody saw: the table of users may be wrong by as much."""
+GAPS_LIMIT = 0.01
+"""Share of the stretch in which nothing was measured."""
+LISTED_MAX = 3
+
+
+def killed(log: Readings) -> Check:
+    """Processes that the kernel killed because a control group had no memory left."""
+    kills = {group: sums["memory_oom_kills"] for group, sums in log.groups.items()}
+    known = {group: number for group, number in kills.items() if number is not None}
+    value = sum(known.values()) if known else None
+    worst = sorted(((number, group) for group, number in known.items() if number), reverse=True)
+    return Check(
+        kind="killed",
+        value=value,
+        unit="process",
+        limit=1.0,
+        found=bool(worst),
+        evidence=("groups.memory_oom_kills",),
+        section="users",
+        rank=0,
+        lost=value or 0.0,
+        values={"killed": value, "groups": [group for _, group in worst[:LISTED_MAX]]} if worst else {},
+    )
+
+
+def throttled(log: Readings) -> Check:
+    """Share of the periods in which a group used up its quota of CPU time, of the worst group."""
+    shares: dict[str, float] = {}
+    value = None
+    for group, sums in log.groups.items():
+        periods, stopped = sums["periods"], sums["throttled_periods"]
+        if periods is None or stopped is None:
+            continue
+        share = stopped / periods if periods else 0.0
+        value = max(value or 0.0, share)
+        if share >= THROTTLED_LIMIT and (sums["throttled_s"] or 0.0) >= THROTTLED_LEAST * log.time_s:
+            shares[group] = share
+    groups = sorted(shares, key=lambda group: -(log.groups[group]["throttled_s"] or 0.0))
+    lost_s = sum(log.groups[group]["throttled_s"] or 0.0 for group in groups)
+    found = log.enough and bool(groups)
+    return Check(
+        kind="throttled",
+        value=value,
+        unit="share",
+        limit=THROTTLED_LIMIT,
+        found=found,
+        evidence=("groups.throttled_periods", "groups.throttled_s"),
+        section="users",
+        rank=1,
+        lost=lost_s / log.time_s,
+        values={
+            "groups": [
+                (group, shares[group], log.groups[group]["throttled_s"]) for group in groups[:LISTED_MAX]
+            ],
+            "more": max(len(groups) - LISTED_MAX, 0),
+        }
+        if found
+        else {},
+    )
+
+
+def inherited(log: Readings) -> Check:
+    """Share of the CPU time of processes that nobody saw at work, counted for their parents' owners."""
+    unseen, used = log.of_users("inherited_s"), log.of_users("cpu_s")
+    value = None if unseen is None else unseen / used if used else 0.0
+    found = log.enough and value is not None and value >= INHERITED_LIMIT
+    user = max(log.users, key=lambda user: log.users[user]["inherited_s"] or 0.0, default="")
+    return Check(
+        kind="inherited",
+        value=value,
+        unit="share",
+        limit=INHERITED_LIMIT,
+        found=found,
+        evidence=("users.inherited_s",),
+        section="users",
+        rank=3,
+        values={
+            "share": value,
+            "user": log.name(user),
+            "user_s": log.users[user]["inherited_s"],
+            "of_s": log.users[user]["cpu_s"],
+        }
+        if found
+        else {},
+    )
+
+
+def gaps(log: Readings) -> Check:
+    """Share of the stretch from first to last interval in which nothing was measured."""
+    start_us, lengths = log.samples.start_us, log.samples.length_s
+    jumps = np.flatnonzero(np.diff(log.samples.segments) > 0)
+    missing = (start_us[jumps + 1] - start_us[jumps]) / 1e6 - lengths[jumps]
+    missing = missing[missing > 0.0]
+    lost_s = float(missing.sum())
+    value = lost_s / (log.time_s + lost_s) if log.time_s else None
+    longest = jumps[int(np.argmax(start_us[jumps + 1] - start_us[jumps]))] if len(jumps) else None
+    found = value is not None and value >= GAPS_LIMIT
+    return Check(
+        kind="gaps",
+        value=value,
+        unit="share",
+        limit=GAPS_LIMIT,
+        found=found,
+        evidence=("samples.start", "samples.length_s"),
+        section="recording",
+        rank=3,
+        worst_us=int(start_us[longest]) if longest is not None else None,
+        values={"gaps": len(missing), "missing_s": lost_s, "longest_s": float(missing.max())}
+        if found
+        else {},
+    )

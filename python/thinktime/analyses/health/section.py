@@ -1,0 +1,105 @@
+"""Section of what needs attention: the findings, and a table of everything that was examined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from thinktime.analyses.health import words
+from thinktime.documents import format as shown
+from thinktime.documents.document import Cell, Col, Section, Table
+from thinktime.documents.wording import refused, worded
+from thinktime.stats.estimate import Estimate, NotApplicable
+
+if TYPE_CHECKING:
+    from thinktime.analyses.health.result import Check, Health
+
+TITLE = "What needs attention?"
+LABELS = {
+    "killed": "Processes killed for lack of memory",
+    "cpu_wait": "Waiting for a CPU, over using it",
+    "held_up": "The same of others, while one user has half of the CPUs",
+    "throttled": "Periods in which a quota stopped a group",
+    "stolen": "CPU time taken by the hypervisor, of that wanted",
+    "low_priority": "Intervals full only because of low priority",
+    "memory_pressure": "Time stalled on memory",
+    "swapping": "Pages read back from swap",
+    "reclaim": "Pages freed, of those examined",
+    "memory_low": "Memory available, at the lowest",
+    "memory_shrinking": "Time until none is left, over the time recorded",
+    "io_pressure": "Time stalled on a disk",
+    "slow_reads": "Mean time of a read, slowest disk",
+    "faulty_network": "Packets lost or faulty, worst interface",
+    "steady_network": "Intervals near an interface's highest rate",
+    "inherited": "CPU time whose owner was not seen",
+    "gaps": "Time not recorded",
+}
+WORDS: Mapping[str, Callable[..., str]] = {
+    "few_intervals": lambda intervals, least: (
+        f"Waits and shortages are judged from {least} intervals on; the log has {intervals}."
+    )
+}
+METHOD = (
+    "Each line compares one number of the whole record with a limit; how to read a report gives the reason "
+    "of each limit. Findings are in the order of the time that they cost: work that was lost, time lost to "
+    "waiting, risks, and what a reader must know."
+)
+
+
+def section(result: Health | NotApplicable) -> Section:
+    """Section of the checks, those beyond their limits first in words."""
+    if isinstance(result, NotApplicable):
+        return refused("health", TITLE, result)
+    return Section(
+        name="health",
+        title=TITLE,
+        summary=(summary(result), *map(words.sentence, result.found)),
+        tables=(_checks(result),),
+        caveats=worded(result.caveats, WORDS),
+        method=METHOD,
+    )
+
+
+def summary(result: Health) -> str:
+    """Number of things examined, and of those beyond their limits."""
+    examined, beyond = len(result.checks) - len(result.unmeasured), len(result.found)
+    text = f"Of {shown.count(examined, 'thing')} examined, "
+    if not beyond:
+        text += "none is beyond its limit."
+    else:
+        text += "1 is beyond its limit." if beyond == 1 else f"{beyond} are beyond their limits."
+    if not result.unmeasured:
+        return text
+    return f"{text} {len(result.unmeasured)} more could not be examined: the log lacks their columns."
+
+
+def _checks(result: Health) -> Table:
+    return Table.of(
+        result.checks,
+        Col("examined", lambda check: LABELS[check.kind]),
+        Col("measured", lambda check: _measured(check, result.intervals)),
+        Col("limit", _limit),
+        Col("verdict", _verdict),
+        name="health-checks",
+        caption="Everything that was examined",
+    )
+
+
+def _measured(check: Check, intervals: int) -> Cell:
+    if check.value is None:
+        return None
+    return Estimate(value=check.value, unit=check.unit, n=intervals, method="over the whole record")
+
+
+def _limit(check: Check) -> str:
+    """Limit as it was chosen, without further digits."""
+    chosen = shown.scale(check.limit, check.unit)
+    unit = check.unit if check.limit == 1.0 else chosen.unit
+    limit = f"{check.limit / chosen.factor:g}{shown.SPACE if unit else ''}{unit}"
+    return f"below {limit}" if check.below else f"from {limit}"
+
+
+def _verdict(check: Check) -> str:
+    if check.value is None:
+        return "not measured"
+    return "needs attention" if check.found else "fine"

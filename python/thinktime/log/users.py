@@ -1,0 +1,115 @@
+"""The users of a log: their readable names, and the CPU time and waits of the largest in each interval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thinktime.log.sums import by_group
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from thinktime.log import Log
+
+Array = NDArray[np.float64]
+
+NOBODY = "nobody"
+"""Name of the user of rows that name none."""
+NAMED = ("users", "presence")
+"""Tables in which a user may have a readable name; that of a later table replaces it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserTimes:
+    """CPU time and waits for a CPU by interval, of the largest users and of all together."""
+
+    users: tuple[str, ...]
+    """Keys of the users, by falling CPU time."""
+    cpu_s: Array
+    """Shape (users, intervals)."""
+    all_cpu_s: Array
+    """Of all users, shape (intervals,)."""
+    delay_s: Array
+    """Time runnable but not running, shape (users, intervals); zero throughout where it was not measured."""
+    all_delay_s: Array
+    """Of all users, shape (intervals,)."""
+
+
+def cpu_time(names: Sequence[str]) -> pl.Expr:
+    """CPU time of a row of `users` or `commands`: exact where it was measured, otherwise by the tick."""
+    import polars as pl
+
+    ticks = column(names, "user_s").fill_null(0.0) + column(names, "system_s").fill_null(0.0)
+    return pl.coalesce(column(names, "cpu_exact_s"), ticks)
+
+
+def column(names: Sequence[str], name: str) -> pl.Expr:
+    """Column of a table with columns `names`, as floats; null throughout where the table lacks it."""
+    import polars as pl
+
+    return pl.col(name).cast(pl.Float64) if name in names else pl.lit(None, pl.Float64)
+
+
+def readable(log: Log) -> dict[str, str]:
+    """Readable name of each user by key, the latest; empty for a log that has none."""
+    import polars as pl
+
+    found: dict[str, str] = {}
+    for table in NAMED:
+        if not log.has(table) or "name" not in {item.name for item in log.schema(table)}:
+            continue
+        for part in log.in_turn(table):
+            rows = part.select("user", "name").drop_nulls().filter(pl.col("name") != "")
+            latest = rows.group_by("user", maintain_order=True).last().collect()
+            found.update(zip(latest["user"].to_list(), latest["name"].to_list(), strict=True))
+    return found
+
+
+def over_time(log: Log, starts_us: NDArray[np.int64], most: int) -> UserTimes:
+    """CPU time and waits for a CPU of the `most` largest users, in the intervals that begin at `starts_us`.
+
+    Rows whose interval is not among these are omitted: nothing is known of its length.
+    """
+    sums = by_group(map(_rows, log.in_turn("users")), "user", ("cpu_s",))
+    largest = sums.sort(["cpu_s", "user"], descending=[True, False]).head(most)["user"].to_list()
+    size = len(starts_us)
+    cpu, delay = np.zeros((len(largest) + 1, size)), np.zeros((len(largest) + 1, size))
+    starts, first = np.unique(starts_us, return_index=True)
+    rank = {user: number for number, user in enumerate(largest)}
+    for part in log.in_turn("users"):
+        frame = _rows(part).collect()
+        if not len(starts) or frame.is_empty():
+            continue
+        begun = frame["start"].to_numpy()
+        place = np.minimum(np.searchsorted(starts, begun), len(starts) - 1)
+        used = starts[place] == begun
+        at = first[place[used]]
+        who = np.array([rank.get(user, len(largest)) for user in frame["user"].to_list()], dtype=np.int64)[
+            used
+        ]
+        for target, name in ((cpu, "cpu_s"), (delay, "run_delay_s")):
+            np.add.at(target, (who, at), frame[name].fill_null(0.0).to_numpy()[used])
+    return UserTimes(
+        users=tuple(largest),
+        cpu_s=cpu[:-1],
+        all_cpu_s=cpu.sum(axis=0),
+        delay_s=delay[:-1],
+        all_delay_s=delay.sum(axis=0),
+    )
+
+
+def _rows(part: pl.LazyFrame) -> pl.LazyFrame:
+    import polars as pl
+
+    names = part.collect_schema().names()
+    return part.select(
+        pl.col("start").dt.epoch("us"),
+        pl.col("user").fill_null(NOBODY),
+        cpu_s=cpu_time(names),
+        run_delay_s=column(names, "run_delay_s"),
+    )
