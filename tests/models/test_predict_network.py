@@ -4,14 +4,21 @@ import json
 import math
 from functools import partial
 
+import numpy as np
 import pytest
 
+from thinktime.models.queueing.approximations import approximate
 from thinktime.models.queueing.customers import Customers
+from thinktime.models.queueing.general_service import general_service, phases
 from thinktime.models.queueing.mixed_networks import mixed
 from thinktime.models.queueing.networks import Station, mva
 from thinktime.models.queueing.response_times import response_quantiles
 from thinktime.predictions.network import Network, document, predict
+from thinktime.sources.simulated import simulate
 from thinktime.stats.estimate import Estimate
+
+HYPEREXPONENTIAL = "hyperexponential(weights=[0.887298,0.112702],means=[0.0563508,0.443649])"
+"""Mean 0.1 s, coefficient of variation 2."""
 
 FILE = """\
 think_time = "5s"
@@ -214,3 +221,128 @@ def test_demands_with_intervals_give_intervals(run):
         throughput, response = row[1], row[2]
         assert [throughput["low"], throughput["value"]] == pytest.approx([1 / 0.55, 2.0])
         assert [response["low"], response["high"]] == pytest.approx([0.45 * row[0], 0.55 * row[0]])
+
+
+def test_an_end_that_saturates_a_station_is_open(run):
+    """M/M/1: at the low end the response is 0.45 / (1 - 1.9 * 0.45); 1.9/s saturate it from 1 / 1.9 s on."""
+    status, output, errors = run("--station", "cpu=0.5±0.05", "--class", "a,arrivals=1.9", "--format", "json")
+    assert (status, errors) == (0, "")
+    ((_, _, throughput, response),) = rows(output, "classes-predicted")
+    assert throughput["value"] == pytest.approx(1.9)
+    assert response["value"] == pytest.approx(0.5 / (1 - 0.95))
+    assert response["low"] == pytest.approx(0.45 / (1 - 1.9 * 0.45))
+    assert response["high"] is None
+    ((*_, observed),) = [row for row in rows(output, "classes-assumptions") if row[1] == "no"]
+    assert observed == "cpu above 0.5263 s"
+    assert run("--station", "cpu=0.5", "--class", "a,arrivals=2.1")[0] == 2
+
+
+def test_a_saturated_end_bounds_what_it_can():
+    """Closed classes beside arrivals come to a halt; what does not depend on the input keeps its value."""
+    arrivals = Estimate(value=1.7, low=1.5, high=2.5, n=1, method="given")
+    stations = [Station("cpu", 0.5), Station("disk", (0.0, 0.0, 0.2))]
+    classes = [
+        Customers("open", arrivals_per_s=arrivals),
+        Customers("closed", users=2, think_s=2.0),
+        Customers("elsewhere", arrivals_per_s=1.0),
+    ]
+    stations[0] = Station("cpu", (0.5, 0.5, 0.0))
+    found = mixed(stations, classes)
+    response, throughput = (found.quantity(name) for name in ("response_s", "throughput_per_s"))
+    assert np.isinf(response.ends[1]).tolist() == [True, True, False]
+    assert throughput.ends[0][1] == 0.0
+    assert response.ends[:, 2] == pytest.approx([0.25, 0.25])
+    assert found.quantity("utilisation").ends.max() == 1.0
+    (limit,) = [item for item in found.assumptions if item.met is False]
+    assert limit.observed == "cpu above 2"
+
+
+# First come, first served
+
+
+@pytest.mark.parametrize(("variation", "service"), [(0.0, "0.1"), (2.0, HYPEREXPONENTIAL)])
+def test_general_service_in_order_of_arrival_is_near_a_simulation(variation, service):
+    """Response of 15 users at a processor and a shared disk; exact MVA, for exponential times, is not."""
+    stations = (Station("cpu", 0.1, discipline="fcfs", variation=variation), Station("disk", 0.05))
+    found = predict(Network(stations=stations, users=(15,), think_s=1.0))
+    (last,) = found.requested
+    simulated = simulate(
+        "network",
+        {
+            "users": 15,
+            "think": "exponential(mean=1)",
+            "length": 4000.0,
+            "warm_up": 100.0,
+            "stations": [
+                {"name": "cpu", "discipline": "fcfs", "service": service},
+                {"name": "disk", "discipline": "processor_sharing", "service": "exponential(mean=0.05)"},
+            ],
+        },
+        seed=1,
+        replications=4,
+    ).estimate("mean_response_s")
+    assert last.response.value == pytest.approx(simulated.value, rel=0.06)
+    exponential = mva([0.1, 0.05], 15, 1.0)["response_s"]
+    assert exponential != pytest.approx(simulated.value, rel=0.06)
+    assert last.utilisations[0].value <= 1.0
+
+
+@pytest.mark.parametrize("variation", [0.0, 0.3, 0.5, 1.0, 1.7, 4.0])
+def test_phases_have_the_mean_and_the_variation(variation):
+    """E T^k = k! a (-M)^-k 1; below 0.18 the variation of 30 stages."""
+    start, moves = phases(0.25, variation)
+    inverse = np.linalg.inv(-moves)
+    mean, second = (start @ inverse).sum(), 2.0 * (start @ inverse @ inverse).sum()
+    assert mean == pytest.approx(0.25)
+    assert math.sqrt(second / mean**2 - 1.0) == pytest.approx(max(variation, 1.0 / math.sqrt(30)))
+
+
+def test_one_general_station_is_exact():
+    """M/D/1//2 by hand: the other user comes in a service with 1 - exp(-D/Z) (30 stages are almost even)."""
+    demand, think = 1.0, 2.0
+    found = general_service([Station("cpu", demand, discipline="fcfs", variation=0.0)], 2, think)
+    # A departure that leaves nobody is followed by a wait for the first of two, any other by none.
+    cycle = demand + math.exp(-demand / think) * think / 2.0
+    assert found["throughput_per_s"] == pytest.approx(1.0 / cycle, rel=0.003)
+    exponential = general_service([Station("cpu", demand, discipline="fcfs", variation=1.0)], 2, think)
+    assert exponential["response_s"] == pytest.approx(mva([demand], 2, think)["response_s"])
+
+
+@pytest.mark.parametrize("stations", [1, 2])
+def test_few_users_and_many_are_as_they_must_be(stations):
+    """One user never waits; many get what the busiest station can do."""
+    network = [
+        Station(str(k), 0.2 + 0.1 * k, discipline="fcfs", variation=2.5 - k, visits=1.0 + k)
+        for k in range(stations)
+    ]
+    total = sum(station.demand_s for station in network)
+    assert general_service(network, 1, 3.0)["response_s"] == pytest.approx(total)
+    assert general_service(network, 300, 3.0)["throughput_per_s"] == pytest.approx(
+        1.0 / network[-1].demand_s, rel=1e-6
+    )
+    assert general_service(network[:1], 5)["throughput_per_s"] == pytest.approx(5.0)
+
+
+def test_nothing_is_used_beyond_its_capacity():
+    """Constant service, saturated: 1 / D interactions a second and N D - Z, the asymptote."""
+    stations = (Station("cpu", 0.1, discipline="fcfs", variation=0.0), Station("disk", 0.05))
+    (last,) = predict(Network(stations=stations, users=(60,), think_s=1.0)).requested
+    assert last.throughput.value == pytest.approx(10.0)
+    assert last.response.value == pytest.approx(5.0)
+    classes = [Customers(name, users=20, think_s=1.0) for name in "ab"]
+    found = approximate(stations, classes)
+    assert found["throughput_per_s"].sum() == pytest.approx(10.0)
+    assert found["response_s"] == pytest.approx(20 / found["throughput_per_s"] - 1.0)
+    assert found["residence_s"].sum(axis=0) == pytest.approx(found["response_s"])
+
+
+def test_what_no_model_solves_is_refused(run):
+    several = ("--station", "cpu=0.1,discipline=priority,servers=2", "--class", "a,users=3")
+    status, _, errors = run(*several)
+    assert (status, "priority has one server" in errors) == (2, True)
+    for key in ("capacity=10", "fork=3"):
+        status, _, errors = run("--station", f"cpu=0.1,{key}", "--users", "5")
+        assert (status, "is not a key of a station" in errors) == (2, True)
+    general = ("--station", "cpu=0.1,discipline=fcfs,variation=2", "--users", "5")
+    status, _, errors = run(*general, "--quantiles", "0.9")
+    assert (status, "product form alone" in errors) == (2, True)

@@ -47,6 +47,7 @@ CONTENTS: dict[str, tuple[str, ...]] = {
     "queueing.customers": ("Customers",),
     "queueing.mixed_networks": ("mixed",),
     "queueing.approximations": ("approximate", "linearizer", "schweitzer"),
+    "queueing.general_service": ("general_service",),
     "queueing.response_times": ("mg1_quantiles", "response_quantiles"),
     "queueing.routing": ("visits",),
     "swapping.swap_disk": ("Configuration", "Drive", "loaded_processes"),

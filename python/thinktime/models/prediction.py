@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -12,6 +13,15 @@ from numpy.typing import NDArray
 from thinktime.errors import InputError
 from thinktime.stats import arguments
 from thinktime.stats.estimate import Estimate
+
+
+class SaturatedError(InputError):
+    """Arrivals bring more work to a station than it can do: there is no steady state."""
+
+    def __init__(self, message: str, loads: Mapping[str, float]) -> None:
+        super().__init__(message)
+        self.loads = loads
+        """Work that arrivals bring to each station, over what it can do."""
 
 
 @dataclass(frozen=True, slots=True)

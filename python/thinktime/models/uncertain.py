@@ -9,9 +9,10 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Annotated, Any, ParamSpec
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thinktime.errors import InputError
-from thinktime.models.prediction import Prediction, Quantity
+from thinktime.models.prediction import Assumption, Prediction, Quantity, SaturatedError
 from thinktime.stats import arguments
 from thinktime.stats.estimate import Estimate
 
@@ -22,6 +23,9 @@ Share = Annotated[Known, "share"]
 """A fraction of a whole, 0 to 1."""
 
 P = ParamSpec("P")
+
+ROUNDING = 1e-9
+"""Relative change of a result by rounding alone."""
 
 Choice = Mapping[Estimate, float]
 """Value to use for an estimate; its own where it is not named."""
@@ -124,7 +128,9 @@ def with_intervals(model: Callable[P, Prediction]) -> Callable[P, Prediction]:
     """Model whose arguments may hold estimates: their intervals are propagated as `propagated` does.
 
     Estimates are looked for in lists, mappings and records among the arguments; `model` is called with their
-    values, and for each estimate with either end of its interval.
+    values, and for each estimate with either end of its interval. Where an end saturates a station, results
+    have an infinite end, and an assumption that is not met names the station and the value from which on it
+    is saturated.
     """
 
     @functools.wraps(model)
@@ -134,18 +140,66 @@ def with_intervals(model: Callable[P, Prediction]) -> Callable[P, Prediction]:
         central = _called(model, given, {})
         if not uncertain:
             return central
-        moved = [
-            _called(model, given, {item: end or 0.0}) for item in uncertain for end in (item.low, item.high)
-        ]
-        return replace(central, quantities=tuple(_between(one, moved) for one in central.quantities))
+        ends = [(item, end or 0.0) for item in uncertain for end in (item.low, item.high)]
+        moved = [_at_end(model, given, item, end) for item, end in ends]
+        limits = [one for one in moved if isinstance(one, Assumption)]
+        return replace(
+            central,
+            quantities=tuple(_between(one, moved) for one in central.quantities),
+            assumptions=(*central.assumptions, *limits),
+        )
 
     return estimated
+
+
+def _at_end(
+    model: Callable[..., Prediction], given: tuple[Any, Any], item: Estimate, end: float
+) -> Prediction | Assumption:
+    """Prediction at an end of an input's interval, or the assumption that it does not saturate a station."""
+    try:
+        return _called(model, given, {item: end})
+    except SaturatedError as error:
+        return _limit(model, given, item, end, error.loads)
+
+
+def _limit(
+    model: Callable[..., Prediction],
+    given: tuple[Any, Any],
+    item: Estimate,
+    end: float,
+    loads: Mapping[str, float],
+) -> Assumption:
+    """Assumption that no station is saturated up to an end of an input, which one is there; with its limit.
+
+    Loads are linear in an arrival rate or demand: those further outside give the value at which the first
+    station is saturated.
+    """
+    further = end + (end - item.value)
+    try:
+        _called(model, given, {item: further})
+    except SaturatedError as error:
+        reached = {
+            end + (1.0 - load) * (further - end) / (error.loads[name] - load): name
+            for name, load in loads.items()
+            if load >= 1.0
+        }
+    else:
+        raise InputError(f"a station is saturated at {end:g} and not at {further:g}")
+    first = min(reached, key=lambda value: abs(value - item.value))
+    unit = f" {item.unit}" if item.unit else ""
+    return Assumption(
+        f"no station is saturated within the interval of the input {item.value:g}{unit}",
+        False,
+        f"{reached[first]} {'above' if end > item.value else 'below'} {first:.4g}{unit}",
+    )
 
 
 def _called(model: Callable[..., Prediction], given: tuple[Any, Any], choice: Choice) -> Prediction:
     try:
         args, kwargs = _chosen(given, choice)
         return model(*args, **kwargs)
+    except SaturatedError:
+        raise
     except InputError as error:
         if not choice:
             raise
@@ -182,20 +236,44 @@ def _chosen(given: Any, choice: Choice) -> Any:
     return replace(given, **held)
 
 
-def _between(quantity: Quantity, moved: Sequence[Prediction]) -> Quantity:
-    """Quantity with the interval that the moved inputs give it; each pair of predictions is one input."""
+def _between(quantity: Quantity, moved: Sequence[Prediction | Assumption]) -> Quantity:
+    """Quantity with the interval that the moved inputs give it.
+
+    Each pair of predictions is one input; an assumption in place of one says that it saturates a station.
+    There is no steady state then: what changes with the input grows without bound or falls to 0, opposite to
+    its change at the other end.
+    """
     central = np.asarray(quantity.value)
-    changes = np.array([np.asarray(one[quantity.name]) for one in moved]) - central
-    pairs = changes.reshape(-1, 2, *central.shape)
+    pairs = []
+    for pair in zip(moved[::2], moved[1::2], strict=True):
+        changes = [
+            None if isinstance(one, Assumption) else np.asarray(one[quantity.name]) - central for one in pair
+        ]
+        known = next(change for change in changes if change is not None)
+        pairs.append([_unbounded(known, central) if change is None else change for change in changes])
+    both = np.array(pairs)
     with np.errstate(invalid="ignore"):
-        down = np.sqrt((np.minimum(pairs.min(axis=1), 0.0) ** 2).sum(axis=0))
-        up = np.sqrt((np.maximum(pairs.max(axis=1), 0.0) ** 2).sum(axis=0))
-    if not np.isfinite(down + up).all() or not (down + up).any():
+        down = np.sqrt((np.minimum(both.min(axis=1), 0.0) ** 2).sum(axis=0))
+        up = np.sqrt((np.maximum(both.max(axis=1), 0.0) ** 2).sum(axis=0))
+    saturated = any(isinstance(one, Assumption) for one in moved)
+    usable = not np.isnan(down + up).any() if saturated else np.isfinite(down + up).all()
+    if not usable or not (down + up).any():
         return quantity
     low, high = central - down, central + up
+    if saturated:
+        low = np.maximum(low, 0.0)
+        if quantity.name == "utilisation":
+            high = np.minimum(high, np.maximum(central, 1.0))
     if not central.ndim:
         return replace(quantity, low=float(low), high=float(high))
     return replace(quantity, ends=np.stack([low, high]))
+
+
+def _unbounded(other: NDArray[np.float64], central: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Change without bound, against that at the other end; none where that is rounding."""
+    away = np.where(other > 0.0, -np.inf, np.inf)
+    result: NDArray[np.float64] = np.where(np.abs(other) > ROUNDING * np.abs(central), away, 0.0)
+    return result
 
 
 def _moved(

@@ -21,7 +21,7 @@ from thinktime.models.queueing.networks import PRODUCT_FORM, Station
 from thinktime.models.queueing.response_times import response_quantiles
 from thinktime.models.uncertain import Known
 from thinktime.predictions import prediction as predicted
-from thinktime.predictions.network import demand_of, part_of, servers_of
+from thinktime.predictions.network import QUANTILES_NEED, demand_of, part_of, servers_of
 from thinktime.stats.estimate import Estimate
 
 TITLE = "How long do interactions of each class take?"
@@ -74,10 +74,7 @@ def predict(network: ClassNetwork) -> ClassPrediction:
     solution = (mixed if exact else approximate)(network.stations, network.customers)
     wanted = network.quantiles
     if wanted and not exact:
-        raise InputError(
-            "quantiles are known for networks of product form alone (ps, or fcfs with exponential times that"
-            f" are the same for all classes) of at most {EXACT_MOST} populations; leave --quantiles out"
-        )
+        raise InputError(f"{QUANTILES_NEED} of at most {EXACT_MOST} populations; leave --quantiles out")
     quantiles = None
     if wanted:
         quantiles = response_quantiles(network.stations, network.customers, wanted, routes=network.routes)

@@ -15,7 +15,9 @@ from thinktime.documents.series import Point, Series
 from thinktime.documents.wording import capital
 from thinktime.errors import InputError
 from thinktime.models.prediction import Prediction
+from thinktime.models.queueing.approximations import approximate
 from thinktime.models.queueing.customers import Customers
+from thinktime.models.queueing.general_service import general_service, needs_variation
 from thinktime.models.queueing.networks import PRODUCT_FORM, Station, mva
 from thinktime.models.queueing.response_times import response_quantiles
 from thinktime.models.uncertain import Known, point
@@ -28,6 +30,12 @@ COLOURS = ("user", "disk", "memory", "system", "net", "queue")
 UTILISATION = Axis("utilisation", format=".0%", low=0.0, high=1.0)
 POINTS_MAX = 100
 """Largest number of populations in a chart."""
+APPROXIMATED_MAX = 40
+"""Largest number of populations that are approximated in order to be drawn."""
+QUANTILES_NEED = (
+    "quantiles are known for networks of product form alone (ps, or fcfs with exponential times that are the"
+    " same for all classes)"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,11 +87,11 @@ class Population:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkPrediction:
-    """Prediction for every number of users up to the largest."""
+    """Prediction for every number of users up to the largest; for some of them if approximated."""
 
     network: Network
     solution: Prediction
-    """Prediction of the model, with arrays over the numbers of users from 1."""
+    """Prediction of the model: exact, with arrays over the numbers of users from 1; or for the most users."""
     populations: tuple[Population, ...] = field(repr=False)
     quantiles: Mapping[int, Prediction] = field(default_factory=dict, repr=False)
     """Prediction of quantiles of response times, by number of users."""
@@ -122,38 +130,77 @@ def _limit_s(station: Station) -> float:
 
 
 def predict(network: Network) -> NetworkPrediction:
-    """Exact mean value analysis of a network, for every number of users up to the largest.
+    """Exact mean value analysis where the network has a product form, else an approximation.
 
     Raises
     ------
     InputError
-        An input is not allowed, or nothing in the network takes time.
+        An input is not allowed, nothing in the network takes time, or quantiles are wanted that no model
+        gives.
     """
-    solution = mva(network.stations, max(network.users), network.think_s, course=True)
+    return (_approximated if any(map(needs_variation, network.stations)) else _exact)(network)
+
+
+def _customers(network: Network, users: int) -> list[Customers]:
+    return [Customers("users", users=users, think_s=network.think_s)]
+
+
+def _approximated(network: Network) -> NetworkPrediction:
+    """Prediction for the numbers of users wanted, and for others to be drawn."""
+    if network.quantiles:
+        raise InputError(f"{QUANTILES_NEED}; leave --quantiles out")
+    most = max(network.users)
+    between = {max(1, round(step * most / APPROXIMATED_MAX)) for step in range(APPROXIMATED_MAX + 1)}
+    numbers = sorted({*network.users, *between})
+    several = any(needs_variation(station) and station.servers > 1 for station in network.stations)
+    solved = [
+        approximate(network.stations, _customers(network, users))
+        if several
+        else general_service(network.stations, users, network.think_s)
+        for users in numbers
+    ]
+    return NetworkPrediction(
+        network=network,
+        solution=solved[-1],
+        populations=tuple(
+            _population(network, users, solution, last=(0,) if several else ())
+            for users, solution in zip(numbers, solved, strict=True)
+        ),
+    )
+
+
+def _population(
+    network: Network, users: int, solution: Prediction, row: tuple[int, ...] = (), last: tuple[int, ...] = ()
+) -> Population:
+    """Means for one number of users, at `row` of arrays over their numbers and `last` over classes."""
     throughput, response, queue, utilisation = (
         solution.quantity(name) for name in ("throughput_per_s", "response_s", "queue", "utilisation")
     )
     stations = range(len(network.stations))
     units = ["interaction" if station.delay else "share" for station in network.stations]
+    return Population(
+        users=users,
+        throughput=predicted.element(throughput, *row, *last),
+        response=predicted.element(response, *row, *last),
+        queues=tuple(predicted.element(queue, *row, k, *last) for k in stations),
+        utilisations=tuple(
+            predicted.element(utilisation, *row, k, *last).with_unit(units[k]) for k in stations
+        ),
+    )
+
+
+def _exact(network: Network) -> NetworkPrediction:
+    solution = mva(network.stations, max(network.users), network.think_s, course=True)
     return NetworkPrediction(
         network=network,
         solution=solution,
         populations=tuple(
-            Population(
-                users=row + 1,
-                throughput=predicted.element(throughput, row),
-                response=predicted.element(response, row),
-                queues=tuple(predicted.element(queue, row, k) for k in stations),
-                utilisations=tuple(
-                    predicted.element(utilisation, row, k).with_unit(units[k]) for k in stations
-                ),
-            )
-            for row in range(max(network.users))
+            _population(network, row + 1, solution, row=(row,)) for row in range(max(network.users))
         ),
         quantiles={
             number: response_quantiles(
                 network.stations,
-                [Customers("users", users=number, think_s=network.think_s)],
+                _customers(network, number),
                 network.quantiles,
                 routes={} if network.route is None else {"users": network.route},
             )
@@ -165,10 +212,11 @@ def predict(network: Network) -> NetworkPrediction:
 
 def document(network: Network) -> Document:
     """Document of the prediction of a network."""
-    answer = section(predict(network))
+    result = predict(network)
+    answer = section(result)
     return Document(
         title="A closed network: response time and throughput",
-        subtitle=f"{shown.count(len(network.stations), 'station')}, exact mean value analysis.",
+        subtitle=f"{shown.count(len(network.stations), 'station')}, {result.solution.method}.",
         findings=tuple(Finding(text, section=answer.name) for text in answer.summary[:2]),
         sections=(answer,),
         facts=(("Think time", _shown(network.think_s)),),

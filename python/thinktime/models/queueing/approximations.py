@@ -132,6 +132,9 @@ def approximate(stations: Sequence[Station], customers: Sequence[Customers]) -> 
       Systems 2 (1984));
     - ``"dps"``: :math:`s_r (1 + \sum_s A_s w_s / w_r)` with the weights w of the classes.
 
+    Where these equations have users ask for more than a station can do, they wait there for as long as it
+    takes to ask for that much.
+
     Parameters and results are those of `mixed`.
 
     Raises
@@ -146,7 +149,7 @@ def approximate(stations: Sequence[Station], customers: Sequence[Customers]) -> 
     """
     network = Network.of(stations, customers)
     network.check_unsaturated()
-    solution = FixedPoint(network, by_discipline=True).solve(CORRECTIONS)
+    solution = _within_capacity(network, FixedPoint(network, by_discipline=True).solve(CORRECTIONS))
     as_given = [
         replace(station, demand_s=tuple(row))
         for station, row in zip(network.stations, network.demands.tolist(), strict=True)
@@ -164,6 +167,23 @@ def approximate(stations: Sequence[Station], customers: Sequence[Customers]) -> 
         quantities=class_quantities(as_given, solution.throughput, solution.residence),
         assumptions=(*arrive, ROUTING, *urgent, *errors),
     )
+
+
+def _within_capacity(network: Network, solution: Solution) -> Solution:
+    """Solution in which closed classes use no more of a station than open ones leave, the busiest first."""
+    throughput, residence = solution.throughput.copy(), solution.residence.copy()
+    closed = ~network.open & (throughput > 0.0)
+    for _ in network.stations:
+        used = (network.demands * np.where(closed, throughput, 0.0)).sum(axis=1)
+        load = used / (network.capacity - network.offered)
+        busiest = int(np.argmax(load))
+        if load[busiest] <= 1.0:
+            break
+        waits = closed & (network.demands[busiest] > 0.0)
+        slower = throughput[waits] / load[busiest]
+        residence[busiest, waits] += network.users[waits] * (1.0 / slower - 1.0 / throughput[waits])
+        throughput[waits] = slower
+    return replace(solution, throughput=throughput, residence=residence)
 
 
 def _urgent(network: Network, solution: Solution) -> tuple[Assumption, ...]:

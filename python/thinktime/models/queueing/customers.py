@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.errors import InputError
-from thinktime.models.prediction import at_least_zero, count, positive
+from thinktime.models.prediction import SaturatedError, at_least_zero, count, positive
 from thinktime.models.queueing.networks import Station
 from thinktime.models.uncertain import Known, point
 from thinktime.stats import arguments
@@ -148,12 +148,14 @@ class Network:
 
         Raises
         ------
-        InputError
+        SaturatedError
             A station is saturated: there is no steady state.
         """
         for station, offered, capacity in zip(self.stations, self.offered, self.capacity, strict=True):
             if offered >= capacity:
-                raise InputError(
+                loads = (self.offered / self.capacity).tolist()
+                raise SaturatedError(
                     f"station {station.name}: arrivals bring {offered:g} s of work per second, and it can do "
-                    f"{capacity:g}; give fewer arrivals, less demand or more servers"
+                    f"{capacity:g}; give fewer arrivals, less demand or more servers",
+                    {one.name: load for one, load in zip(self.stations, loads, strict=True)},
                 )
