@@ -82,6 +82,19 @@ def healthy(kind, seed, intervals=INTERVALS):
     return {"samples": samples, "users": users, "disks": {"sda": disk}, "interfaces": {"eth0": net}}
 
 
+def group_of_none():
+    """Columns of a control group without a quota that anybody felt, of which nothing was killed."""
+    return {
+        name: np.full(INTERVALS, value)
+        for name, value in (
+            ("throttled_s", 0.0),
+            ("throttled_periods", 0.0),
+            ("periods", 10.0),
+            ("memory_oom_kills", 0.0),
+        )
+    }
+
+
 KEYS = {"users": "user", "disks": "device", "interfaces": "interface", "groups": "group"}
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
-from health_logs import CPUS, INTERVALS, KINDS, MEMORY, healthy, write
+from health_logs import CPUS, INTERVALS, KINDS, MEMORY, group_of_none, healthy, write
 
 from thinktime import reports
 from thinktime.analyses.health.analysis import CHECKS, analyse
@@ -82,18 +82,6 @@ def group(**columns):
     none = dict.fromkeys(("throttled_s", "throttled_periods", "periods", "memory_oom_kills"), 0.0)
     made = {name: np.full(INTERVALS, value) for name, value in {**none, **columns}.items()}
     return lambda tables: tables.update({"groups": {"/lab.slice": made, "/system.slice": group_of_none()}})
-
-
-def group_of_none():
-    return {
-        name: np.full(INTERVALS, value)
-        for name, value in (
-            ("throttled_s", 0.0),
-            ("throttled_periods", 0.0),
-            ("periods", 10.0),
-            ("memory_oom_kills", 0.0),
-        )
-    }
 
 
 def inherited(tables):

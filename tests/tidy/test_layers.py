@@ -92,6 +92,7 @@ QUESTION_ARROWS = {
     ("capacity", "timeline"),
     ("compare", "overhead"),
     ("compare", "throughput"),
+    ("users", "timeline"),
 }
 """Questions that build on another one, at most five pairs; nothing else lies between the questions."""
 

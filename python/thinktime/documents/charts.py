@@ -112,8 +112,13 @@ def at_width(spec: Spec, width: int) -> Spec:
     return spec
 
 
-def stack(rows: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
-    """Amounts stacked over time. Rows: `t`, `part`, `value`, `shown`, `segment`."""
+def stack(
+    rows: Rows, series: Sequence[Key], x: Axis, y: Axis, named: tuple[str, str] = ("state", "share")
+) -> Spec:
+    """Amounts stacked over time. Rows: `t`, `part`, `value`, `shown`, `segment`.
+
+    `named` holds the names of part and value in the tooltip.
+    """
     import altair as alt
 
     ranks = {part.name: rank for rank, part in enumerate(series)}
@@ -126,7 +131,7 @@ def stack(rows: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
             color=_colours("part", series),
             order=alt.Order("rank:O"),
             detail="segment:N",
-            tooltip=_tooltip(part="state", shown="share"),
+            tooltip=_tooltip(part=named[0], shown=named[1]),
         )
     )
     return _single(chart, y.title, HEIGHT)

@@ -55,18 +55,28 @@ def column(names: Sequence[str], name: str) -> pl.Expr:
     return pl.col(name).cast(pl.Float64) if name in names else pl.lit(None, pl.Float64)
 
 
-def readable(log: Log) -> dict[str, str]:
-    """Readable name of each user by key, the latest; empty for a log that has none."""
+def readable(
+    log: Log, tables: Sequence[str] = NAMED, key: str = "user", label: str = "name"
+) -> dict[str, str]:
+    """Readable name of each user by key, the latest; empty for a log that has none.
+
+    Parameters
+    ----------
+    log : Log
+    tables : sequence of str
+        Tables in which names are looked for; that of a later table replaces that of an earlier one.
+    key, label : str
+        Columns of the keys and of the names: ``group`` and ``kind`` for the kinds of control groups.
+    """
     import polars as pl
 
     found: dict[str, str] = {}
-    for table in NAMED:
-        if not log.has(table) or "name" not in {item.name for item in log.schema(table)}:
+    for table in tables:
+        if not log.has(table) or label not in {item.name for item in log.schema(table)}:
             continue
         for part in log.in_turn(table):
-            rows = part.select("user", "name").drop_nulls().filter(pl.col("name") != "")
-            latest = rows.group_by("user", maintain_order=True).last().collect()
-            found.update(zip(latest["user"].to_list(), latest["name"].to_list(), strict=True))
+            rows = part.select(key, label).drop_nulls().filter(pl.col(label) != "")
+            found.update(rows.group_by(key, maintain_order=True).last().collect().rows())
     return found
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from thinktime.analyses.response.analysis import Response, ResponseGroup
     from thinktime.analyses.saturation.analysis import Saturation
     from thinktime.analyses.service.analysis import Service
-    from thinktime.analyses.users.analysis import Users
+    from thinktime.analyses.users.result import Users
 
 LIMITS = {"cpu": "the CPU", "disk": "a disk", "memory": "memory"}
 SATURATED = 0.1

@@ -22,8 +22,8 @@ LISTED_MAX = 3
 def killed(log: Readings) -> Check:
     """Processes that the kernel killed because a control group had no memory left."""
     kills = {group: sums["memory_oom_kills"] for group, sums in log.groups.items()}
-    known = {group: number for group, number in kills.items() if number is not None}
-    value = sum(known.values()) if known else None
+    known = _without_below({group: number for group, number in kills.items() if number is not None})
+    value = None if all(number is None for number in kills.values()) else sum(known.values())
     worst = sorted(((number, group) for group, number in known.items() if number), reverse=True)
     return Check(
         kind="killed",
@@ -35,8 +35,21 @@ def killed(log: Readings) -> Check:
         section="users",
         rank=0,
         lost=value or 0.0,
-        values={"killed": value, "groups": [group for _, group in worst[:LISTED_MAX]]} if worst else {},
+        values={"killed": value, "groups": [log.group(group) for _, group in worst[:LISTED_MAX]]}
+        if worst
+        else {},
     )
+
+
+def _without_below(amounts: dict[str, float]) -> dict[str, float]:
+    """Amounts of control groups less those of the groups below them, which the counters of some include."""
+
+    def below(group: str) -> float:
+        inside = [other for other in amounts if other.startswith(group.rstrip("/") + "/") and other != group]
+        nearest = [item for item in inside if not any(item.startswith(f"{other}/") for other in inside)]
+        return sum(amounts[item] for item in nearest)
+
+    return {group: max(amount - below(group), 0.0) for group, amount in amounts.items() if amount}
 
 
 def throttled(log: Readings) -> Check:
@@ -66,7 +79,8 @@ def throttled(log: Readings) -> Check:
         lost=lost_s / log.time_s,
         values={
             "groups": [
-                (group, shares[group], log.groups[group]["throttled_s"]) for group in groups[:LISTED_MAX]
+                (log.group(group), shares[group], log.groups[group]["throttled_s"])
+                for group in groups[:LISTED_MAX]
             ],
             "more": max(len(groups) - LISTED_MAX, 0),
         }

@@ -61,6 +61,9 @@ class Readings:
     traffic: dict[str, Array]
     """Bytes per second of each interface, both ways, in the intervals in which it did anything."""
     groups: Sums
+    """By path."""
+    group_names: dict[str, str]
+    """Readable names by path."""
 
     INTERVALS_LEAST: ClassVar[int] = 5
     """Intervals below which waits are no finding: a few bad seconds may be the start of the recording."""
@@ -83,6 +86,10 @@ class Readings:
     def name(self, user: str) -> str:
         """Readable name of a user."""
         return self.names.get(user, user)
+
+    def group(self, path: str) -> str:
+        """Readable name of a control group."""
+        return self.group_names.get(path, path)
 
     def rate(self, *names: str) -> Array:
         """Sum of columns of the samples per second in each interval."""
@@ -121,6 +128,7 @@ def read(log: Log) -> Readings:
         interfaces=_table(log, "interfaces", "interface", INTERFACES),
         traffic=_traffic(log, samples),
         groups=_table(log, "groups", "group", GROUPS),
+        group_names=users.readable(log, ("groups",), "group"),
     )
 
 

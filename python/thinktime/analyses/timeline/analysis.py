@@ -113,8 +113,7 @@ def over_time(
     wanted = [name for name in (*rates, *gauges) if name in names]
     frame = samples.select("start", "length_s", *wanted).drop_nulls(["start", "length_s"]).collect()
     lengths_s = frame["length_s"].to_list()
-    starts_s, segments = _clock(frame["start"].to_physical().to_list(), lengths_s)
-    stretches = _stretches(segments, stretches_max)
+    timeline, stretches = cut(frame["start"].to_physical().to_list(), lengths_s, stretches_max)
     columns = {name: frame[name].to_list() for name in wanted}
     series: dict[str, tuple[float | None, ...]] = {}
     for name in (*rates, *gauges):
@@ -125,12 +124,22 @@ def over_time(
             series[name] = tuple(
                 _mean(values, lengths_s, stretch, weighted=weighted) for stretch in stretches
             )
-    return Timeline(
+    return replace(timeline, series=series)
+
+
+def cut(
+    starts_us: Sequence[int], lengths_s: Sequence[float], stretches_max: int
+) -> tuple[Timeline, list[range]]:
+    """Timeline without series for these intervals, and the indices of the intervals of each stretch."""
+    starts_s, segments = _clock(starts_us, lengths_s)
+    stretches = _stretches(segments, stretches_max)
+    timeline = Timeline(
         starts_s=tuple(starts_s[stretch.start] for stretch in stretches),
         ends_s=tuple(starts_s[stretch.stop - 1] + lengths_s[stretch.stop - 1] for stretch in stretches),
         segments=tuple(segments[stretch.start] for stretch in stretches),
-        series=series,
+        series={},
     )
+    return timeline, stretches
 
 
 def _sum(columns: Timeline, *names: str) -> tuple[float | None, ...]:

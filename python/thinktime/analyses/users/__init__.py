@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from thinktime.questions.definition import Options, Question
 
 if TYPE_CHECKING:
-    from thinktime.analyses.users.analysis import Users
+    from thinktime.analyses.users.result import Users
     from thinktime.documents.document import Section
     from thinktime.log import Log
     from thinktime.stats.estimate import NotApplicable
