@@ -21,7 +21,7 @@ import thinktime
 from thinktime.analyses import QUESTIONS
 from thinktime.analyses.overhead import analysis as overhead
 from thinktime.cli import run
-from thinktime.log import Log, LogError, LogWriter
+from thinktime.log import Column, Log, LogError, LogWriter, vocabulary
 from thinktime.log.sums import by_group
 from thinktime.sources.linux import RecordOptions, record
 from thinktime.sources.simulated import simulate
@@ -449,6 +449,66 @@ def test_columns_and_rows_that_changed_end_in_a_message_or_a_report(log, command
         rows = replaced(rows, name, values[change])
     write_part(log, "samples", rows)
     commands(log, choice.sample(ONE_LOG, 3))
+
+
+def zero(rows, name):
+    return replaced(rows, name, pa.array([0] * rows.num_rows, rows.schema.field(name).type))
+
+
+def unknown(rows, name):
+    return replaced(rows, name, pa.nulls(rows.num_rows, rows.schema.field(name).type))
+
+
+IMPOSSIBLE = {
+    "population_has_its_user": ("simulated", "interactions", "population", zero),
+    "replies_are_waited_for": ("simulated", "interactions", "completion", unknown),
+    "waiting_users_are_active": ("simulated", "samples", "active_users", zero),
+    "simulated_time_adds_up": ("simulated", "samples", "idle_s", zero),
+    "known_values": ("simulated", "samples", "user_s", unknown),
+    "known_values of inputs": ("simulated", "interactions", "due", unknown),
+    "known_values of events": ("simulated", "events", "time", unknown),
+    "known_values of the kernel": ("recorded", "samples", "context_switches", unknown),
+    "known_values of users": ("recorded", "users", "page_faults_major", unknown),
+}
+"""Columns with which a log breaks the law of `check` that begins the key."""
+
+
+@pytest.mark.parametrize("name", IMPOSSIBLE)
+def test_check_names_what_no_simulation_and_no_recorder_writes(name, request, tmp_path):
+    source, table, column, change = IMPOSSIBLE[name]
+    log = tmp_path / "log"
+    shutil.copytree(request.getfixturevalue(source), log)
+    assert Log.open(log).check() == []
+    write_part(log, table, change(pyarrow.parquet.read_table(part(log, table)), column))
+    law = name.split()[0]
+    broken = [defect for defect in Log.open(log).check() if defect.law == law]
+    assert broken
+    assert all(table in defect.file for defect in broken)
+    assert {defect.item for defect in broken} & {column, "CPU time"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "unit", "most"),
+    [("counter", "s", 1e9), ("counter", "fault", 2e8), ("gauge", "user", 1e7), ("counter", "token", None)],
+)
+def test_amounts_of_a_source_of_its_own_have_the_bounds_of_their_unit(tmp_path, kind, unit, most):
+    own = Column(name="own", type="f64", unit=unit, kind=kind, description="An amount")
+    columns = [*(column for column in vocabulary("samples") if column.name == "length_s"), own]
+    for at, factor in enumerate((0.99, 1.01)):
+        amount = (most or 1e15) * factor
+        with LogWriter.open(tmp_path / str(at), source="test", machine={"cpus": 2}) as writer:
+            rows = pl.DataFrame({"length_s": [1.0], "own": [amount]})
+            writer.write("samples", rows, columns)
+        laws = [defect.law for defect in Log.open(tmp_path / str(at)).check()]
+        assert laws == (["possible_amount"] if at and most else [])
+
+
+def test_a_seed_of_64_bits_is_reported_as_it_was_given(tmp_path, commands):
+    simulated = simulate("apl360", {"users": 4, "length": 200.0, "warm_up": 20.0}, seed=2**64 - 1)
+    simulated.record(tmp_path / "log")
+    statuses, printed = commands(tmp_path / "log")
+    assert statuses == [0, 0]
+    assert "options.seed" not in printed[1]
 
 
 def test_a_log_writer_cannot_be_misled_by_these_tests(tmp_path):

@@ -227,6 +227,11 @@ impl Log {
     fn check_journals(&self, folder: &Folder, defects: &mut Vec<Defect>) -> Result<(), LogError> {
         for (number, contents) in &self.journals {
             let file = self.dir.join(journal_name(*number));
+            // Its head is written before the manifest announces it.
+            if contents.is_empty() && self.manifest.open_part == Some(*number) {
+                let message = "the journal was begun, and is empty";
+                defects.push(Defect::error(&file, "", "journal", message, RESTORE));
+            }
             for damage in &contents.damage {
                 let place = format!("byte {}", damage.offset);
                 let remedy = match damage.wrong {

@@ -309,6 +309,11 @@ impl Contents {
         Ok(Contents::parse(bytes))
     }
 
+    /// The file has no byte.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
     pub(crate) fn parse(bytes: Vec<u8>) -> Contents {
         let mut contents = Contents::default();
         // Without its head the file is read all the same: blocks are found by their own magic.

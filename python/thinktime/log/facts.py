@@ -18,8 +18,8 @@ from thinktime.stats.estimate import Caveat
 if TYPE_CHECKING:
     from thinktime.log import Log
 
-WHOLE_MAX = 2**63
-"""Number from which no count is believed: a writer cannot have stored it as an integer."""
+WHOLE_MAX = 2**64
+"""Number from which no count is believed: no writer has integers of more than 64 bits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,13 +1,85 @@
-//! Laws of interactions: their steps follow each other, and service takes time.
+//! Laws of interactions: their steps follow each other, service takes time, and users wait for replies.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use arrow_array::Array;
+use arrow_array::cast::AsArray;
 
 use crate::laws::manifest::Machine;
-use crate::laws::{INTERACTIONS_GO_FORWARD, Report, Rows, SERVICE_WITHIN_RESPONSE, value};
+use crate::laws::{
+    INTERACTIONS_GO_FORWARD, POPULATION_HAS_ITS_USER, REPLIES_ARE_WAITED_FOR, Report, Rows,
+    SERVICE_WITHIN_RESPONSE, value,
+};
 
 /// Steps of an interaction, in order of time.
 pub(crate) const STEPS: [&str; 5] = ["due", "sent", "first_service", "first_output", "completion"];
 
-/// Checks a batch of `interactions`.
-pub(crate) fn check(rows: Rows<'_>, machine: &Machine, report: &mut Report) {
+/// Users who are remembered: with more, the law of replies is not checked.
+const USERS_MAX: usize = 1 << 16;
+
+/// State of the laws of interactions.
+#[derive(Debug, Default)]
+pub(crate) struct Interactions {
+    users: BTreeSet<String>,
+    /// Inputs that were waited for, and had no reply.
+    unanswered: u64,
+    file: PathBuf,
+}
+
+impl Interactions {
+    /// Checks a batch of `interactions`.
+    pub fn check(&mut self, rows: Rows<'_>, machine: &Machine, report: &mut Report) {
+        self.file = rows.file.into();
+        steps(rows, machine, report);
+        if machine.has_closed_users {
+            population(rows, report);
+            self.count(rows);
+        }
+    }
+
+    fn count(&mut self, rows: Rows<'_>) {
+        let users = rows.batch.column_by_name("user").and_then(|users| users.as_string_opt::<i32>());
+        let waited = rows.batch.column_by_name("waited").and_then(|waited| waited.as_boolean_opt());
+        let (Some(users), Some(completions)) = (users, rows.times("completion")) else { return };
+        for index in 0..rows.len() {
+            if users.is_valid(index)
+                && self.users.len() <= USERS_MAX
+                && !self.users.contains(users.value(index))
+            {
+                self.users.insert(users.value(index).into());
+            }
+            let was_waited = waited.is_none_or(|waited| waited.is_valid(index) && waited.value(index));
+            self.unanswered += u64::from(completions.is_null(index) && was_waited);
+        }
+    }
+
+    /// The law of replies, after the last row: the end of a session finds each user with one input at most.
+    pub fn finish(&self, machine: &Machine, report: &mut Report) {
+        let most = self.users.len().saturating_mul(machine.sessions) as u64;
+        if self.users.len() <= USERS_MAX && self.unanswered > most {
+            let message = format!(
+                "{} inputs that users waited for have no completion; {} users in {} sessions can leave {most}",
+                self.unanswered,
+                self.users.len(),
+                machine.sessions
+            );
+            report.push(&REPLIES_ARE_WAITED_FOR, &self.file, String::new(), "completion", message);
+        }
+    }
+}
+
+fn population(rows: Rows<'_>, report: &mut Report) {
+    let Some(population) = rows.counts("population") else { return };
+    for (index, users) in population.iter().enumerate() {
+        if users == Some(0) {
+            let message = || "0 users play, and one of them typed this input".into();
+            report.row(&POPULATION_HAS_ITS_USER, rows.file, rows.first + index, "population", message);
+        }
+    }
+}
+
+fn steps(rows: Rows<'_>, machine: &Machine, report: &mut Report) {
     // Times are of the wall clock: while it is set, completion may come before due.
     if machine.has_clock_step {
         return;

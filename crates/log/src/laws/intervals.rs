@@ -10,8 +10,8 @@ use arrow_array::{Array, Float64Array, PrimitiveArray, StringArray};
 use crate::laws::manifest::Machine;
 use crate::laws::{
     ACTIVE_USERS_ARE_USERS, CPU_TIME_ADDS_UP, CPU_TIME_FITS, CPUS_ADD_UP, DETAILS_IN_ORDER, DEVICES_ADD_UP,
-    FREE_WITHIN_TOTAL, IN_ORDER, Law, NO_GAP, POSITIVE_LENGTH, Report, Rows, USERS_WITHIN_MACHINE,
-    WITHIN_AN_INTERVAL, value,
+    FREE_WITHIN_TOTAL, IN_ORDER, Law, NO_GAP, POSITIVE_LENGTH, Report, Rows, SIMULATED_TIME_ADDS_UP,
+    USERS_WITHIN_MACHINE, WAITING_USERS_ARE_ACTIVE, WITHIN_AN_INTERVAL, value,
 };
 use crate::schema::{Column, Role, TableSchema};
 
@@ -30,6 +30,10 @@ const LATE_S: f64 = 1.0;
 const LATE_SHARE: f64 = 0.1;
 /// Share by which the sums over a log may differ.
 const TOTAL_SHARE: f64 = 0.05;
+/// Share by which the states of a simulated machine may differ from its capacity: sums of times in nanoseconds.
+const SIMULATED_SHARE: f64 = 1e-6;
+/// Time around an interval's end at which an interaction may begin or end [us].
+const MARGIN_US: i64 = 1000;
 /// Share of the capacity that must be accounted: the rest was lost by a hypervisor.
 const ACCOUNTED_SHARE: f64 = 0.8;
 /// Share and time by which users may have more CPU time than the machine, in the whole log: they are read later.
@@ -157,6 +161,8 @@ pub(crate) struct Intervals {
     /// Start of the row before in the table of users or devices that is read.
     last_detail: Option<i64>,
     last: Option<(i64, f64)>,
+    /// Ends of simulated intervals without an active user, in order, and their rows.
+    inactive: Vec<(i64, usize)>,
     states: Account,
     exact: Account,
     starts: Option<Option<Vec<i64>>>,
@@ -175,6 +181,7 @@ impl Intervals {
             has_devices: [false; 2],
             last_detail: None,
             last: None,
+            inactive: Vec::new(),
             states: account,
             exact: account,
             starts: None,
@@ -193,7 +200,47 @@ impl Intervals {
         self.exact_time(rows, &lengths, machine, report);
         free_within_total(rows, report);
         self.remember(rows, &lengths);
+        if machine.is_simulated {
+            self.remember_inactive(rows, &lengths);
+        }
         lengths
+    }
+
+    /// Gauges of a simulation are those of the interval's end.
+    fn remember_inactive(&mut self, rows: Rows<'_>, lengths: &[f64]) {
+        let (starts, active) = (rows.times("start"), rows.counts("active_users"));
+        for (index, length_s) in lengths.iter().enumerate() {
+            if let (Some(start), Some(0), true) =
+                (value(starts, index), value(active, index), self.inactive.len() < JOINED_MAX)
+            {
+                let end = start.saturating_add((length_s * 1e6).round() as i64);
+                self.inactive.push((end, rows.first + index));
+            }
+        }
+    }
+
+    /// Checks a batch of `interactions` against the intervals of this part.
+    pub fn interactions(&self, rows: Rows<'_>, machine: &Machine, report: &mut Report) {
+        if !machine.is_complete || self.inactive.is_empty() {
+            return;
+        }
+        let (sent, completion) = (rows.times("sent"), rows.times("completion"));
+        for index in 0..rows.len() {
+            let (Some(sent), Some(completion)) = (value(sent, index), value(completion, index)) else {
+                continue;
+            };
+            let at = self.inactive.partition_point(|(end, _)| *end < sent.saturating_add(MARGIN_US));
+            let inside = self.inactive.get(at).filter(|(end, _)| *end < completion.saturating_sub(MARGIN_US));
+            if let Some((_, row)) = inside {
+                let message = || {
+                    format!(
+                        "0 at the end of the interval, when the interaction in row {} ran",
+                        rows.first + index
+                    )
+                };
+                report.row(&WAITING_USERS_ARE_ACTIVE, &self.file, *row, "active_users", message);
+            }
+        }
     }
 
     fn lengths(&mut self, rows: Rows<'_>, report: &mut Report) -> Vec<f64> {
@@ -249,6 +296,13 @@ impl Intervals {
                 continue;
             };
             let capacity_s = cpus * length_s;
+            let is_exact = machine.is_simulated && machine.cpus_min == machine.cpus_max;
+            if is_exact && (sum_s - capacity_s).abs() > SIMULATED_SHARE * capacity_s {
+                let message =
+                    || format!("{sum_s} s of CPU time in all states; the {cpus} CPUs had {capacity_s} s");
+                // Any of them may be the one that is wrong.
+                report.row(&SIMULATED_TIME_ADDS_UP, rows.file, rows.first + index, "CPU time", message);
+            }
             if let Err(limit_s) = self.states.take(sum_s, capacity_s, slack_s, cpus) {
                 let message = || {
                     format!("{sum_s} s of CPU time in all states; {limit_s} s are possible on {cpus} CPUs")
@@ -379,6 +433,7 @@ impl Intervals {
     fn close(&mut self, machine: &Machine, report: &mut Report) {
         let joined = std::mem::take(&mut self.joined);
         self.by_start.clear();
+        self.inactive.clear();
         let has_users = std::mem::take(&mut self.has_users);
         let has_devices = std::mem::take(&mut self.has_devices);
         for interval in joined.iter().filter(|interval| !interval.is_ambiguous) {

@@ -42,6 +42,11 @@ pub(crate) struct Machine {
     pub has_clock_step: bool,
     /// A recorder wrote every session.
     pub is_recorded: bool,
+    /// A simulation wrote every session.
+    pub is_simulated: bool,
+    /// Users type only after the reply, or the think time after it: nobody arrives from outside, and nobody types by
+    /// a schedule.
+    pub has_closed_users: bool,
     /// Every interval begins where the one before ends: a recorder wrote them, and nothing was lost.
     pub is_contiguous: bool,
     /// All parts are there and were read.
@@ -78,6 +83,8 @@ impl Machine {
         }
         let had = |kind: &str| manifest.incidents.iter().any(|incident| incident.kind == kind);
         let is_recorded = manifest.sessions.iter().all(|session| session.facts.contains_key("recorder"));
+        let is_simulated = !manifest.sessions.is_empty()
+            && manifest.sessions.iter().all(|session| session.facts.contains_key("replication"));
         Machine {
             cpus_max: of_manifest.map(|most| most.max(cpus_with_rows as f64)),
             cpus_min: cpus.map(|cpus| cpus.into_iter().fold(f64::INFINITY, f64::min)),
@@ -86,6 +93,8 @@ impl Machine {
             has_clock_step: had("clock_step")
                 || manifest.sessions.iter().any(|session| session.source == "sar"),
             is_recorded,
+            is_simulated,
+            has_closed_users: (is_simulated || is_recorded) && !manifest.sessions.iter().any(has_open_users),
             is_contiguous: is_recorded && is_complete && !had("clock_step") && !LOSSES.into_iter().any(had),
             is_complete,
         }
@@ -136,6 +145,15 @@ fn cpus_of(session: &Session) -> Option<f64> {
 fn tick_of(session: &Session) -> Option<f64> {
     let ticks = session.machine.get("clock_ticks_per_second")?.as_f64()?;
     (ticks >= 1.0).then(|| 1.0 / ticks)
+}
+
+/// Inputs of a session come by a schedule, or from outside.
+fn has_open_users(session: &Session) -> bool {
+    let of_machine = |path: &str| session.machine.pointer(path).is_some_and(|value| !value.is_null());
+    let is_open = session.facts.get("terminals").and_then(|facts| facts.get("open"));
+    of_machine("/parameters/arrivals")
+        || of_machine("/parameters/classes")
+        || is_open.is_some_and(|open| *open != Json::Bool(false))
 }
 
 fn wrong_session(session: &Session) -> Option<(&'static str, String)> {

@@ -11,6 +11,7 @@
 mod commands;
 mod interactions;
 mod intervals;
+mod known;
 mod manifest;
 mod span;
 mod values;
@@ -26,7 +27,9 @@ use parquet::arrow::ProjectionMask;
 use crate::check::{Defect, Severity};
 use crate::folder::Folder;
 use crate::laws::commands::Commands;
+use crate::laws::interactions::Interactions;
 use crate::laws::intervals::Intervals;
+use crate::laws::known::Known;
 use crate::laws::manifest::Machine;
 use crate::laws::span::Extremes;
 use crate::laws::values::Rule;
@@ -100,6 +103,22 @@ pub(crate) const WITHIN_AN_INTERVAL: Law =
 pub(crate) const INTERACTIONS_GO_FORWARD: Law = error("interactions_go_forward", LEAVE_OUT);
 /// CPU time of an interaction is at most its response time on every CPU.
 pub(crate) const SERVICE_WITHIN_RESPONSE: Law = error("service_within_response", LEAVE_OUT);
+/// The user who typed an input is one of the population.
+pub(crate) const POPULATION_HAS_ITS_USER: Law = error("population_has_its_user", LEAVE_OUT);
+/// Users who wait for a reply have at most one input without it.
+pub(crate) const REPLIES_ARE_WAITED_FOR: Law = error(
+    "replies_are_waited_for",
+    "the times of the replies are lost: restore the log from a copy, or correct the source that wrote it",
+);
+/// Where a simulated user waits for a reply, some user is active.
+pub(crate) const WAITING_USERS_ARE_ACTIVE: Law = error("waiting_users_are_active", LEAVE_OUT);
+/// What its source always knows is not null.
+pub(crate) const KNOWN_VALUES: Law = error(
+    "known_values",
+    "the values are lost: restore the log from a copy, or correct the source that wrote it",
+);
+/// The simulated processors are in one of their states at every moment.
+pub(crate) const SIMULATED_TIME_ADDS_UP: Law = error("simulated_time_adds_up", LEAVE_OUT);
 /// Events stand in order of time.
 pub(crate) const EVENTS_IN_ORDER: Law = note("events_in_order", "sort the rows by time before you use them");
 /// A session has no more CPUs with rows than its machine has.
@@ -226,6 +245,8 @@ pub(crate) struct Laws<'a> {
     last_event_us: Option<i64>,
     last_completion_us: Option<i64>,
     extremes: Extremes,
+    interactions: Interactions,
+    known: Known,
     report: Report,
 }
 
@@ -264,6 +285,8 @@ impl<'a> Laws<'a> {
             last_event_us: None,
             last_completion_us: None,
             extremes: Extremes::default(),
+            interactions: Interactions::default(),
+            known: Known::new(manifest),
             report,
         }
     }
@@ -287,7 +310,8 @@ impl<'a> Laws<'a> {
                 self.intervals.details(rows, &self.machine, &mut self.report, starts)
             }
             "interactions" => {
-                interactions::check(rows, &self.machine, &mut self.report);
+                self.interactions.check(rows, &self.machine, &mut self.report);
+                self.intervals.interactions(rows, &self.machine, &mut self.report);
                 let steps = &interactions::STEPS;
                 self.extremes.times(rows, steps);
                 self.in_order(rows, &COMPLETIONS_IN_ORDER, "completion");
@@ -300,9 +324,10 @@ impl<'a> Laws<'a> {
             }
             _ => Vec::new(),
         };
+        self.known.check(rows, &self.machine, &mut self.report);
         let name = &rows.schema.name;
         if !self.rules.contains_key(name) {
-            self.rules.insert(name.clone(), values::rules(rows.schema));
+            self.rules.insert(name.clone(), values::rules(rows.schema, &self.machine));
         }
         for rule in &self.rules[name] {
             rule.check(rows, &lengths, &self.machine, &mut self.report);
@@ -339,6 +364,8 @@ impl<'a> Laws<'a> {
     pub fn finish(mut self) -> Vec<Defect> {
         self.commands_add_up();
         self.intervals.finish(&self.machine, &mut self.report);
+        self.interactions.finish(&self.machine, &mut self.report);
+        self.known.finish(&self.machine, &mut self.report);
         self.extremes.finish(self.manifest, &self.machine, &mut self.report);
         self.machine.facts_agree(self.manifest, self.dir, &self.intervals.totals, &mut self.report);
         self.report.finish()
@@ -434,6 +461,11 @@ mod tests {
             &WITHIN_THE_LOG,
             &INTERACTIONS_GO_FORWARD,
             &SERVICE_WITHIN_RESPONSE,
+            &POPULATION_HAS_ITS_USER,
+            &REPLIES_ARE_WAITED_FOR,
+            &WAITING_USERS_ARE_ACTIVE,
+            &KNOWN_VALUES,
+            &SIMULATED_TIME_ADDS_UP,
             &EVENTS_IN_ORDER,
             &CPUS_ARE_KNOWN,
             &POSSIBLE_MANIFEST,

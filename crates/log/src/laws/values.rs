@@ -23,6 +23,8 @@ const EVENTS_PER_SECOND: f64 = 1e11;
 const KERNEL_EVENTS_PER_CPU: f64 = 1e8;
 /// Units of such events.
 const KERNEL_EVENTS: [&str; 5] = ["switch", "interrupt", "softirq", "fork", "fault"];
+/// Units of levels, which columns of a source's own may have.
+const LEVELS: [&str; 5] = ["user", "task", "process", "thread", "session"];
 /// Seconds that tasks and requests spend in a second: more than there can be tasks.
 const SECONDS_PER_SECOND: f64 = 1e9;
 /// Bytes of a memory.
@@ -60,20 +62,41 @@ pub(crate) struct Rule {
 }
 
 /// Rules for the columns of a table.
-pub(crate) fn rules(schema: &TableSchema) -> Vec<Rule> {
+pub(crate) fn rules(schema: &TableSchema, machine: &Machine) -> Vec<Rule> {
     let shared = vocabulary::tables().into_iter().find(|table| table.name == schema.name);
     let rule = |column: &Column| {
         let same = |other: &&Column| other.name == column.name && other.unit == column.unit;
         let is_shared = shared.as_ref().is_some_and(|table| table.columns.iter().any(|other| same(&other)));
-        Rule { column: column.clone(), bound: bound(&schema.name, column, is_shared) }
+        let bound = match is_shared {
+            true => bound(&schema.name, column),
+            false => bound_of_own(&schema.name, column, machine),
+        };
+        Rule { column: column.clone(), bound }
     };
     schema.columns.iter().map(rule).collect()
 }
 
-fn bound(table: &str, column: &Column, is_shared: bool) -> Bound {
-    let has_intervals = !matches!(table, "interactions" | "events");
+fn has_intervals(table: &str) -> bool {
+    !matches!(table, "interactions" | "events")
+}
+
+/// Bound of a column that a source adds to the common ones: what its unit says, and where a simulation wrote it, what a
+/// clock of nanoseconds says.
+fn bound_of_own(table: &str, column: &Column, machine: &Machine) -> Bound {
     match (column.kind, column.unit.as_str()) {
-        (Kind::Counter, _) if !is_shared => Bound::None,
+        (Kind::Counter, "s") if has_intervals(table) => Bound::Rate(SECONDS_PER_SECOND),
+        (Kind::Counter, unit) if has_intervals(table) && KERNEL_EVENTS.contains(&unit) => {
+            Bound::RatePerCpu(KERNEL_EVENTS_PER_CPU)
+        }
+        (Kind::Counter, _) if has_intervals(table) && machine.is_simulated => Bound::Rate(EVENTS_PER_SECOND),
+        (Kind::Gauge, unit) if LEVELS.contains(&unit) => Bound::Constant(LEVEL_MAX),
+        _ => Bound::None,
+    }
+}
+
+fn bound(table: &str, column: &Column) -> Bound {
+    let has_intervals = has_intervals(table);
+    match (column.kind, column.unit.as_str()) {
         (Kind::Counter, "s") if !has_intervals => Bound::Constant(SECONDS_MAX),
         (Kind::Counter, "s") if table == "cpus" || is_once(table, &column.name) => Bound::Once,
         (Kind::Counter, "s")
@@ -90,9 +113,9 @@ fn bound(table: &str, column: &Column, is_shared: bool) -> Bound {
         // Promised to processes and not there: address space is a million times larger than memory. The kernel counts
         // it as a signed number.
         (Kind::Gauge, "byte") if column.name == "memory_committed_bytes" => Bound::Constant(COUNT_MAX),
-        (Kind::Label, _) if is_shared && column.name == "cpu" => Bound::Constant(CPU_MAX),
-        (Kind::Gauge, "byte") if is_shared => Bound::Constant(BYTES_MAX),
-        (Kind::Gauge, _) if is_shared => Bound::Constant(LEVEL_MAX),
+        (Kind::Label, _) if column.name == "cpu" => Bound::Constant(CPU_MAX),
+        (Kind::Gauge, "byte") => Bound::Constant(BYTES_MAX),
+        (Kind::Gauge, _) => Bound::Constant(LEVEL_MAX),
         _ => Bound::None,
     }
 }

@@ -502,6 +502,16 @@ fn a_journal_that_is_gone_is_found() {
 }
 
 #[test]
+fn a_journal_that_was_begun_and_is_empty_is_found() {
+    let (_holder, dir, journal) = open_journal();
+    fs::write(&journal, b"").unwrap();
+    let found = errors(&dir);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].file, journal);
+    assert!(found[0].message.contains("empty"), "{}", found[0].message);
+}
+
+#[test]
 fn a_journal_costs_what_its_bytes_cost() {
     let (_holder, dir, journal) = open_journal();
     // Headers that each claim the rest of the file: hashing each to its end would be quadratic.
