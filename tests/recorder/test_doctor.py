@@ -14,6 +14,7 @@ ITEMS = {
     "CPU time by state",
     "CPU time in hardware interrupts",
     "exact CPU time of the machine",
+    "user and system time apart from the tick",
     "exact CPU time by user",
     "disk I/O by user",
     "taskstats",

@@ -57,6 +57,14 @@ fn cpu_states() -> Vec<Column> {
     ]
 }
 
+/// CPU time by mode. Without a role: it is the same time as that of the states, measured again.
+fn sampled_modes() -> Vec<Column> {
+    vec![
+        seconds("user_sampled_s", "CPU time of tasks in user mode, sampled out of step with the tick"),
+        seconds("system_sampled_s", "CPU time of tasks in the kernel, sampled out of step with the tick"),
+    ]
+}
+
 /// Softirq types in the kernel's order; the columns are `softirq_<type>`.
 pub const SOFTIRQ_TYPES: [&str; 10] =
     ["hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu"];
@@ -89,6 +97,13 @@ fn memory_flow() -> Vec<Column> {
         count("pages_scanned", "page", "Pages looked at for reclaim"),
         count("pages_allocated", "page", "Pages allocated"),
         count("pages_freed", "page", "Pages freed"),
+        count(
+            "page_faults_huge",
+            "fault",
+            "Page faults served with a huge page, which has to be cleared first",
+        ),
+        count("pages_dirtied", "page", "Pages of files modified since they were read or written back"),
+        count("pages_written_back", "page", "Pages of files written back to a disk"),
     ]
 }
 
@@ -152,6 +167,7 @@ pub fn samples() -> TableSchema {
     ];
     columns.extend(cpu_states());
     columns.push(seconds("cpu_exact_s", "CPU time of all tasks, exact (not tick-sampled)"));
+    columns.extend(sampled_modes());
     columns.extend(kernel_events());
     columns.extend(memory_flow());
     columns.extend(devices_total());

@@ -20,7 +20,9 @@ use crate::processes::procfs::Procfs;
 use crate::processes::taskstats::Taskstats;
 use crate::processes::watch::scan_cost_s;
 use crate::processes::{By, Facts, ProcessSource, Scan};
+use crate::recording::options::RecordOptions;
 use crate::sample::exact::ExactTime;
+use crate::sample::modes::{ModeSampler, why_unsampled};
 use crate::sample::sessions::Sessions;
 use crate::sample::system::{Snapshot, SystemReader};
 
@@ -86,6 +88,7 @@ pub fn examine() -> Result<Examination, RecorderError> {
     abilities.push(cpu_states(try_tick()));
     abilities.push(interrupt_time(&snapshot));
     abilities.push(exact_time(&system));
+    abilities.push(modes(ModeSampler::open(&root, RecordOptions::default().interval)));
     abilities.extend(system_wide(&system));
     let mut scan = Scan::default();
     let procfs = Procfs::open(&root, By::Uid);
@@ -187,6 +190,25 @@ fn exact_time(system: &SystemReader) -> Ability {
             "summed over the processes; those that start and end between two samples are missing unless their parent waits for them",
             Some("mount cgroup version 2, or cpuacct, at /sys/fs/cgroup"),
         ),
+    }
+}
+
+fn modes(sampler: io::Result<ModeSampler>) -> Ability {
+    let item = "user and system time apart from the tick";
+    match sampler {
+        Ok(sampler) => ability(
+            item,
+            State::Measured,
+            format!(
+                "each CPU is sampled every {:.1} ms, less often in longer intervals",
+                1000.0 * sampler.period_s()
+            ),
+            None,
+        ),
+        Err(error) => {
+            let remedy = "run as root, or give CAP_PERFMON: by ticks alone, costs of requests are too low on busy CPUs";
+            ability(item, State::Absent, why_unsampled(&error), Some(remedy))
+        }
     }
 }
 

@@ -27,6 +27,12 @@ pub struct Vmstat {
     pub stolen: Option<u64>,
     /// Pages examined for reclaim.
     pub scanned: Option<u64>,
+    /// Page faults served with a huge page.
+    pub faults_huge: Option<u64>,
+    /// Pages of files that were modified.
+    pub dirtied: Option<u64>,
+    /// Pages of files that were written back.
+    pub written: Option<u64>,
 }
 
 impl Vmstat {
@@ -43,6 +49,9 @@ impl Vmstat {
             ("pgfree", self.freed),
             ("pgsteal_*", self.stolen),
             ("pgscan_*", self.scanned),
+            ("thp_fault_alloc", self.faults_huge),
+            ("nr_dirtied", self.dirtied),
+            ("nr_written", self.written),
         ];
         counters.into_iter().filter(|(_, counter)| counter.is_none()).map(|(name, _)| name)
     }
@@ -61,16 +70,19 @@ fn is_reclaim(key: &[u8], prefix: &[u8]) -> bool {
     key.strip_prefix(prefix).is_some_and(|by| by != b"anon" && by != b"file" && by != b"direct_throttle")
 }
 
+/// Counters among lines of which most are gauges.
+const SINGLE: [&[u8]; 3] = [b"thp_fault_alloc", b"nr_dirtied", b"nr_written"];
+
 /// Counters from the text of `/proc/vmstat`.
 pub fn parse(text: &[u8], path: impl Display) -> Result<Vmstat, ParseError> {
     let mut vmstat = Vmstat::default();
     for (row, line) in lines(text) {
-        // Only these families are read; `nr_free_pages` and other gauges may be anything.
-        if !line.starts_with(b"pg") && !line.starts_with(b"psw") {
-            continue;
-        }
         let mut words = items(line);
         let key = words.next().unwrap_or_default();
+        // Only these are read; `nr_free_pages` and other gauges may be anything.
+        if !key.starts_with(b"pg") && !key.starts_with(b"psw") && !SINGLE.contains(&key) {
+            continue;
+        }
         let value = words.next().unwrap_or_default();
         let value = number(value).ok_or_else(|| {
             ParseError::new(&path, row, shown(key), format!("{:?} is not a 64-bit number", shown(value)))
@@ -83,6 +95,9 @@ pub fn parse(text: &[u8], path: impl Display) -> Result<Vmstat, ParseError> {
             b"pgfault" => vmstat.faults = Some(value),
             b"pgmajfault" => vmstat.faults_major = Some(value),
             b"pgfree" => vmstat.freed = Some(value),
+            b"thp_fault_alloc" => vmstat.faults_huge = Some(value),
+            b"nr_dirtied" => vmstat.dirtied = Some(value),
+            b"nr_written" => vmstat.written = Some(value),
             _ if key.starts_with(b"pgalloc_") => add(&mut vmstat.allocated, value),
             _ if is_reclaim(key, b"pgsteal_") => add(&mut vmstat.stolen, value),
             _ if is_reclaim(key, b"pgscan_") => add(&mut vmstat.scanned, value),

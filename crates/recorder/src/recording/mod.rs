@@ -26,6 +26,7 @@ use crate::recording::options::RecordOptions;
 use crate::recording::summary::Tally;
 use crate::sample::counters::Differences;
 use crate::sample::devices::Devices;
+use crate::sample::modes::{ModeSampler, Modes, why_unsampled};
 use crate::sample::rows::{Interval, SystemSheets, UserSheet};
 use crate::sample::system::{Snapshot, SystemReader};
 
@@ -138,6 +139,7 @@ struct Tables {
 struct Previous {
     moment: Moment,
     snapshot: Snapshot,
+    modes: Option<Modes>,
 }
 
 /// State of a recording between samples. Its size depends on the number of processes, devices and users
@@ -146,6 +148,8 @@ pub(crate) struct Recorder<C> {
     options: RecordOptions,
     clock: C,
     system: SystemReader,
+    /// `None` where the kernel does not permit it.
+    modes: Option<ModeSampler>,
     watch: Watch,
     devices: Devices,
     differences: Differences,
@@ -178,8 +182,17 @@ impl<C: Clock> Recorder<C> {
     ) -> Result<Recorder<C>, RecorderError> {
         let root = Root::new(&options.root);
         let cpu_ns = clock.thread_cpu_ns();
-        let system = SystemReader::open(&root)
+        let mut system = SystemReader::open(&root)
             .map_err(|source| crate::sample::system::ReadError::Io { path: "/proc/stat".into(), source })?;
+        // A tree of files has no CPUs to sample, and lacks nothing for it.
+        let modes =
+            root.is_machine().then(|| ModeSampler::open(&root, options.interval)).and_then(|sampler| {
+                sampler
+                    .inspect_err(|error| {
+                        drop(system.missing.insert(ModeSampler::NAME.into(), why_unsampled(error)))
+                    })
+                    .ok()
+            });
         let watch =
             Watch::open(&root, options.by, options.method).map_err(|source| cannot_watch(options, source))?;
         let sheets = SystemSheets::default();
@@ -198,6 +211,7 @@ impl<C: Clock> Recorder<C> {
             options: options.clone(),
             clock,
             system,
+            modes,
             watch,
             devices: Devices::new(&root),
             differences: Differences::new(host::long_bits()),
@@ -320,6 +334,7 @@ impl<C: Clock> Recorder<C> {
         // The machine first and the processes after it: the difference between both is then at most the CPU
         // time of one scan.
         let snapshot = self.system.read(&mut failures)?;
+        let modes = self.modes.as_mut().map(|sampler| sampler.read(&snapshot.stat.cpus));
         let since = self.before.as_ref().map(|before| before.moment);
         let totals = self
             .watch
@@ -343,10 +358,11 @@ impl<C: Clock> Recorder<C> {
             self.system.missing.entry(failure.name).or_insert(failure.reason);
             open.incident("source_failed", &detail)?;
         }
+        let after = Previous { moment, snapshot, modes };
         if let Some(before) = self.before.take() {
             let elapsed = Elapsed::between(before.moment, moment);
-            if is_whole(&mut open, elapsed, &before.snapshot, &snapshot)? {
-                let rows = self.rows(&before, &snapshot, &totals, elapsed, Reading { late_s, reading_s });
+            if is_whole(&mut open, elapsed, &before.snapshot, &after.snapshot)? {
+                let rows = self.rows(&before, &after, &totals, elapsed, Reading { late_s, reading_s });
                 let bytes = open.bytes_written();
                 open.append(rows)?;
                 self.written = open.bytes_written() - bytes;
@@ -361,7 +377,7 @@ impl<C: Clock> Recorder<C> {
             self.cpu_ns = self.clock.thread_cpu_ns();
         }
         // Also after an interval that was dropped: the next one begins here.
-        self.before = Some(Previous { moment, snapshot });
+        self.before = Some(after);
         self.notices.extend(trouble(&open, &verified, &mut self.waits, &mut self.lost));
         // The sample is in the folder wherever that is now; the next one would be where nobody looks for it.
         Ok(verified.map(drop)?)
@@ -371,7 +387,7 @@ impl<C: Clock> Recorder<C> {
     fn rows(
         &mut self,
         before: &Previous,
-        after: &Snapshot,
+        after: &Previous,
         figures: &ProcessTotals,
         elapsed: Elapsed,
         Reading { late_s, reading_s }: Reading,
@@ -381,11 +397,21 @@ impl<C: Clock> Recorder<C> {
             length_s: elapsed.length_s(),
             tick_s: 1.0 / host::clock_ticks() as f64,
         };
+        let modes = before.modes.zip(after.modes);
+        let after = &after.snapshot;
         let system =
             self.sheets.rows(interval, &before.snapshot, after, &mut self.devices, &mut self.differences);
         let exact_s = exact_s(&before.snapshot, after, figures, &self.system, &mut self.differences);
         let mut sample = system.sample;
         sample.set("cpu_exact_s", exact_s);
+        if let Some((old, new)) = modes.filter(|(old, new)| old.lost == new.lost) {
+            let period_s = self.modes.as_ref().map(ModeSampler::period_s);
+            sample.set("user_sampled_s", period_s.map(|period_s| (new.user - old.user) as f64 * period_s));
+            sample.set(
+                "system_sampled_s",
+                period_s.map(|period_s| (new.kernel - old.kernel) as f64 * period_s),
+            );
+        }
         sample.set("processes", figures.processes);
         sample.set("active_users", figures.active_users);
         // Without login records, sessions that own a terminal are the next best count.
@@ -440,6 +466,7 @@ impl<C: Clock> Recorder<C> {
             facts.insert("processes".into(), self.watch.to_json());
             facts.insert("exact_time".into(), json!(self.system.exact.name()));
             facts.insert("sessions".into(), json!(self.system.sessions.name()));
+            facts.insert("mode_period_s".into(), json!(self.modes.as_ref().map(ModeSampler::period_s)));
             facts.insert("missing".into(), json!(self.system.missing));
         }
         facts

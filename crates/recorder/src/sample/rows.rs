@@ -288,6 +288,9 @@ fn memory_flow(sample: &mut Draft<'_>, before: &Snapshot, after: &Snapshot, diff
     sample.set("pages_scanned", take("pgscan", old.scanned, new.scanned));
     sample.set("pages_allocated", take("pgalloc", old.allocated, new.allocated));
     sample.set("pages_freed", take("pgfree", old.freed, new.freed));
+    sample.set("page_faults_huge", take("thp_fault_alloc", old.faults_huge, new.faults_huge));
+    sample.set("pages_dirtied", take("nr_dirtied", old.dirtied, new.dirtied));
+    sample.set("pages_written_back", take("nr_written", old.written, new.written));
 }
 
 /// Stall times. CPUs have no `full`: while one task waits for a CPU, another uses it.
