@@ -112,7 +112,7 @@ def make(users: int = 12, hold_s: float = 20.0) -> Frames:
                 "missed_deadlines": 1,
                 "missing_sources": ["taskstats"],
             },
-            "terminals": {"workload": "prototype", "seed": 1, "users": users},
+            "terminals": {"workload": "prototype", "seed": 1, "users": f"1..{users}"},
             "direct_costs": [
                 {
                     "request": name,
@@ -154,6 +154,8 @@ def _sample(done: list[Interaction], number: int) -> dict[str, Any]:
         "idle_s": rest * 0.96,
         "iowait_s": rest * 0.04,
         "cpu_exact_s": user_s + system_s,
+        "user_sampled_s": user_s,
+        "system_sampled_s": system_s,
         "runnable": len([1 for item in done if item.arrival <= high < item.end]),
         "blocked": 0,
         "active_users": len({item.user for item, part in parts if part > 0}),

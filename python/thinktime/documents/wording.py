@@ -136,6 +136,14 @@ def refused(name: str, title: str, result: NotApplicable) -> Section:
     return Section(name=name, title=title, summary=(), not_applicable=f"{capital(reason)}.{remedy}")
 
 
+def loads_chosen(users: str) -> str:
+    """Caveat of shares of a log whose loads were chosen."""
+    return (
+        f"A play stepped through {users} users. How long each load lasted was chosen, so that shares of the "
+        "whole log describe this play, and have no interval."
+    )
+
+
 def few_attributed(share: float) -> str:
     """Sentence for statements about users where much of the machine's CPU time belongs to none of them."""
     return (

@@ -291,6 +291,19 @@ def attribution(log: Log) -> Attribution | None:
     return Attribution(attributed_s=attributed_s, total_s=total_s) if counted else None
 
 
+def chosen_loads(log: Log) -> str | None:
+    """Numbers of users through which a play stepped (``4..33..3``); None where none changed them by plan.
+
+    The intervals of such a play are no sample of anything: how many of them have which load was chosen, so
+    that a mean over all of them describes the play, and has no interval.
+    """
+    for session in sessions(log):
+        users = session.facts.table("terminals").values.get("users")
+        if isinstance(users, str) and ".." in users:
+            return users
+    return None
+
+
 def caveats_of_users(*logs: Log) -> tuple[Caveat, ...]:
     """Caveat ``few_attributed`` with the share, where the users of a log do not stand for all of its load."""
     known = [item for item in map(attribution, logs) if item is not None]

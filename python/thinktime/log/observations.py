@@ -171,6 +171,21 @@ def _ends(names: Sequence[str]) -> Iterator[pl.Expr]:
         yield finite.max().alias(f"high {name}")
 
 
+def measured_share(log: Log, name: str) -> float | None:
+    """Share of the intervals in which a column of the samples has a value; None if it has none anywhere."""
+    import polars as pl
+
+    if name not in {column.name for column in log.schema("samples")}:
+        return None
+    intervals = measured = 0
+    for part in log.in_turn("samples"):
+        finite = pl.col(name).is_finite() & pl.col(name).is_not_null()
+        row = _intervals(part, [name]).filter(_usable()).select(pl.len(), finite.sum().alias("n")).collect()
+        intervals += int(row["len"][0])
+        measured += int(row["n"][0])
+    return measured / intervals if measured else None
+
+
 def _measured(log: Log, names: Sequence[str]) -> list[str]:
     """Columns with a value in some interval; the first rows usually decide."""
     import polars as pl

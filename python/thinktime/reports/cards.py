@@ -129,9 +129,7 @@ def _cost(facts: LogFacts) -> Highlight | None:
         return Highlight(
             name="cost", label=label, value=event.overhead, unit="s", note=note, section="capacity"
         )
-    cost = next((cost for cost in facts.costs if cost.request == "forks"), None) or next(
-        iter(facts.costs), None
-    )
+    cost = next(iter(facts.costs), None)
     if cost is None:
         return None
     note = f"{shown.quantity(cost.share.value, 'share')} of the system time"

@@ -79,12 +79,12 @@ class LogFacts:
 
     @property
     def costs(self) -> list[Cost]:
-        """Costs shown to be above zero, by decreasing share of the system time.
+        """Costs that no known error of the regression explains, by decreasing share of the system time.
 
         Empty where events are metered: a meter needs no regression.
         """
         costs = requests(self.overhead) if self.overhead and not self.metered else []
-        return [cost for cost in costs if cost.shown_to_cost]
+        return [cost for cost in costs if cost.claimed]
 
     @property
     def limit(self) -> tuple[str, Estimate] | None:

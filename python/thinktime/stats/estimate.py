@@ -41,6 +41,10 @@ class Estimate:
         """Estimate with `unit` in place of its own; numbers are not converted."""
         return dataclasses.replace(self, unit=unit)
 
+    def without_interval(self, method: str) -> Estimate:
+        """Estimate that describes what was observed, and says nothing about anything else."""
+        return dataclasses.replace(self, low=None, high=None, method=method)
+
     def to_dict(self) -> dict[str, Any]:
         """All fields by name, as plain Python numbers and strings."""
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}

@@ -115,10 +115,11 @@ def analyse(
         recorder=states.inside(RECORDER, level),
         lock_wait=_waited(states.inside(LOCKS, level)),
         accounted=states.measured_cpus / cpus,
-        checks=_checks(events, system, overhead),
+        checks=_checks(events, system, overhead, cpus=cpus),
         conditions=tuple(_conditions(log, states, level)),
         caveats=(
             *(Caveat("meter_unusable", reason=reason) for reason in unusable),
+            *([] if states.chosen is None else [Caveat("loads_chosen", users=states.chosen)]),
             *_caveats_of_cpus(states, cpus, named),
             *_caveats_of_events(overhead),
             *(facts.caveats_of_users(log) if observations.role_columns(log, "load") else ()),
@@ -182,6 +183,9 @@ def _caveats_of_events(overhead: Overhead | NotApplicable | None) -> Iterator[Ca
         check = overhead.tick_check
         if check and abs(check.disagreement) > OFF:
             yield Caveat("ticks_disagree", disagreement=check.disagreement)
+        sampling = overhead.sampling
+        if sampling and abs(sampling.disagreement) > OFF:
+            yield Caveat("ticks_miss", disagreement=sampling.disagreement)
 
 
 # Times of the states
@@ -200,6 +204,8 @@ class StateTimes:
     """Those whose columns have values."""
     absent: tuple[str, ...]
     """Columns without a value."""
+    chosen: str | None
+    """Numbers of users through which a play stepped, see `facts.chosen_loads`."""
 
     @property
     def capacity(self) -> _Array:
@@ -224,12 +230,20 @@ class StateTimes:
 
     def share(self, names: Sequence[str], level: float) -> Estimate:
         """Share of the capacity in these states."""
-        return _share_of(self.total(names), self.capacity, level)
+        return self._described(_share_of(self.total(names), self.capacity, level))
 
     def inside(self, name: str, level: float) -> Estimate | None:
         """Share of the capacity of a time that is included in the states; None if not measured."""
         known = ~np.isnan(self.columns[name])
-        return _share_of(self.columns[name][known], self.capacity[known], level) if known.any() else None
+        if not known.any():
+            return None
+        return self._described(_share_of(self.columns[name][known], self.capacity[known], level))
+
+    def _described(self, share: Estimate) -> Estimate:
+        """The share without an interval, if how long each load lasted was chosen."""
+        if self.chosen is None:
+            return share
+        return share.without_interval(f"share of a play of {self.chosen} users")
 
 
 def _read(log: Log, log_meters: Sequence[Meter]) -> StateTimes | NotApplicable:
@@ -257,6 +271,7 @@ def _read(log: Log, log_meters: Sequence[Meter]) -> StateTimes | NotApplicable:
         length_s=observed.length_s[complete],
         meters=tuple(meter for meter in log_meters if not {meter.count, meter.time} & observed.absent),
         absent=tuple(name for name in (*offered, *metered) if name in observed.absent),
+        chosen=facts.chosen_loads(log),
     )
 
 
@@ -341,6 +356,7 @@ def _regressed_events(overhead: Overhead, cpus: float) -> tuple[Event, ...]:
                 share=share,
                 overhead=cost.seconds,
                 time_between=time_between,
+                claimed=cost.claimed,
             )
         )
     return tuple(sorted(events, key=lambda event: -event.share.value))
@@ -364,25 +380,37 @@ def _unattributed(
             return None
         rest = states.total(states.of_use("system")) - states.total(metered)
         return _share_of(rest, states.capacity, level)
-    value = system.value - sum(event.share.value for event in events)
+    value = _of_regression(system, overhead, cpus) - sum(event.share.value for event in events)
     base = overhead.costs[0].seconds
     low, high = (None if end is None else value + (end - base.value) / cpus for end in (base.low, base.high))
     method = "system's share less that of the events, interval of the base"
     return Estimate(value=value, unit="", n=system.n, method=method, low=low, high=high, level=system.level)
 
 
+def _of_regression(system: Estimate, overhead: Overhead | NotApplicable, cpus: float) -> float:
+    """Share of the capacity that costs divide: sampled where the regression is, else that of the states."""
+    if isinstance(overhead, NotApplicable) or overhead.timing != "sampled":
+        return system.value
+    return overhead.target_mean.value / cpus
+
+
 def _checks(
-    events: Sequence[Event], system: Estimate, overhead: Overhead | NotApplicable | None
+    events: Sequence[Event],
+    system: Estimate,
+    overhead: Overhead | NotApplicable | None,
+    *,
+    cpus: float,
 ) -> tuple[Check, ...]:
     """Shares of the events that happened, computed in two ways."""
     checks = []
+    whole = system.value if overhead is None else _of_regression(system, overhead, cpus)
     for event in events:
         if event.overhead is None or event.time_between is None:
             continue
         share = event.share.value
         if overhead is not None and not isinstance(overhead, NotApplicable):
             cost = overhead.cost(event.request)
-            share = system.value * cost.share.value if cost else share
+            share = whole * cost.share.value if cost else share
         product = event.overhead.value / event.time_between.value
         checks.append(Check(request=event.request, label=event.label, product=product, share=share))
     return tuple(checks)

@@ -42,6 +42,8 @@ class Event:
     """System CPU time per event [s]; None where none happened."""
     time_between: Estimate | None
     """Mean time between events per processor [s]: CPUs x time / events; None where none happened."""
+    claimed: bool = True
+    """False for a regressed cost that belongs in a table and in no summary."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,7 @@ from thinktime.documents.wording import (
     capital,
     few_attributed,
     listed,
+    loads_chosen,
     noun,
     nouns,
     refused,
@@ -61,6 +62,7 @@ METHODS = {
 """How it was computed, by whether events were metered."""
 WORDS: Mapping[str, Callable[..., str]] = {
     "few_attributed": few_attributed,
+    "loads_chosen": loads_chosen,
     "meter_unusable": lambda reason: f"A meter of the manifest cannot be used: {reason}.",
     "cpus_differ": lambda counts, used: (
         f"Sessions differ in their number of CPUs ({', '.join(f'{count:g}' for count in counts)}): times "
@@ -82,6 +84,10 @@ WORDS: Mapping[str, Callable[..., str]] = {
     ),
     "ticks_disagree": lambda disagreement: (
         f"States are sampled by ticks; their total differs from exact CPU time by {disagreement:+.0%}."
+    ),
+    "ticks_miss": lambda disagreement: (
+        f"System time by ticks differs by {disagreement:+.0%} from that sampled out of step with them, of "
+        "which events are shares; user and system are by ticks here."
     ),
 }
 
@@ -160,8 +166,8 @@ def _sentences(result: Capacity) -> Iterator[str]:
         f"{_percent(result.user.value)} by user programs, {_percent(result.system.value)} by the system for "
         "them."
     )
-    if result.events:
-        costly = sorted(result.events, key=lambda event: -event.share.value)[:3]
+    if claimed := [event for event in result.events if event.claimed]:
+        costly = sorted(claimed, key=lambda event: -event.share.value)[:3]
         top = [f"{_plural(result, event)} {_percent(event.share.value)}" for event in costly]
         yield f"Of the capacity, the costliest events took: {listed(top)}."
     if result.lock_wait is not None:

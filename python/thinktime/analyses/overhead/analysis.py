@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.analyses.overhead.design import Design, Target, build, candidates, check_names
+from thinktime.analyses.overhead import claims, full
+from thinktime.analyses.overhead.design import MEASURED_LEAST, Design, Target, build, candidates, check_names
 from thinktime.analyses.overhead.regression import FitOptions, Regression, fit
 from thinktime.analyses.overhead.result import (
     INFLATED,
@@ -19,9 +20,11 @@ from thinktime.analyses.overhead.result import (
     DirectCost,
     LeftOut,
     Overhead,
+    Sampling,
     Stability,
     Subset,
     TickCheck,
+    Timing,
 )
 from thinktime.errors import InputError
 from thinktime.log import facts, observations
@@ -44,8 +47,16 @@ N_LEAST = 20
 ROWS_PER_REQUEST = 3
 """Further intervals for each request: with fewer, a line through them fits whatever the costs are."""
 BASE = Quantity(name="base", label="base (time not charged to requests)", unit="s", columns=())
+SAMPLED_SYSTEM, SAMPLED_USER = ("system_sampled_s",), ("user_sampled_s",)
+"""CPU time by mode, sampled out of step with the tick."""
+TICKED = {"user_s", "nice_s", "system_s", "irq_s", "softirq_s"}
+"""States that Linux measures by its tick."""
+TICKING = {"linux", "sar"}
+"""Sources that read them from the kernel."""
 CHECKED = ("cpu_exact_s", "recorder_cpu_s")
 """Columns that are read in addition to those of the regression."""
+TICKS_MISS = 0.1
+"""Share of the sampled system time that ticks missed, or added, above which a caveat says so."""
 TICKS_OFF = 0.05
 """Relative difference of tick-sampled from exact CPU time above which a caveat is given."""
 RECORDER_SHARE = 0.01
@@ -78,14 +89,16 @@ def analyse(
     target: Sequence[str] | None = None,
     subtract: Sequence[str] = (),
     scaled: bool = False,
+    sampled: bool = True,
     fit_options: FitOptions | None = None,
 ) -> Overhead | NotApplicable:
     r"""Cost of each kind of request in system CPU time (Bard 1971, equation 2).
 
     .. math:: \tau = \theta_0 + \sum_i \theta_i x_i
 
-    with :math:`\tau` system time per second, :math:`x_i` requests per second (user time: seconds per
-    second), fitted by least squares (equations 3 and 4). Requests enter by stepwise selection, as long as
+    with :math:`\tau` system time per second (sampled out of step with the tick where the log has that) and
+    :math:`x_i` requests per second (user time: seconds per second), fitted by least squares (equations 3
+    and 4). Requests enter by stepwise selection, as long as
     their cost is positive and significant under correlated errors; observations off by more than 2.5 s are
     dropped, and the fit is made once more on the rest; R^2 by equation 5. A request's share of system time
     is :math:`\theta_i \bar x_i / \bar\tau` (Table 8).
@@ -118,6 +131,9 @@ def analyse(
     scaled : bool
         Regress the system's share of ticks times the exact busy time, instead of ticks alone: better
         where ticks and exact time disagree.
+    sampled : bool
+        Take system time from the samples out of step with the tick, where at least nine tenths of the
+        intervals have them; else, and for parts of it, from ticks.
     fit_options : FitOptions, optional
         F to enter, outlier rule, subsets, seed, level and rows in memory.
 
@@ -133,10 +149,15 @@ def analyse(
         raise InputError(f"subsets is {options.subsets}, but must be at least 2: one subset has no spread")
     check_names(log, (*(requests or ()), *drop))
     names = [name for name in (candidates(log) if requests is None else requests) if name not in drop]
-    explained = _target(log, target, subtract, scaled=scaled)
+    explained = _target(log, target, subtract, scaled=scaled, sampled=sampled)
     if isinstance(explained, NotApplicable):
         return explained
-    read = (*CHECKED, *role_columns(log, "user_time"))
+    if requests is not None and "user_time" in names and target is None:
+        refusal = full.refusal(log)
+        if refusal is not None:
+            return refusal
+    states = (*role_columns(log, "user_time"), *role_columns(log, "system_time"))
+    read = (*CHECKED, *states)
     design = build(log, names, explained, read, options.piece_rows)
     if isinstance(design, NotApplicable):
         return design
@@ -153,7 +174,7 @@ def analyse(
 
 
 def _target(
-    log: Log, columns: Sequence[str] | None, subtract: Sequence[str], *, scaled: bool
+    log: Log, columns: Sequence[str] | None, subtract: Sequence[str], *, scaled: bool, sampled: bool
 ) -> Target | NotApplicable:
     """Dependent variable: system time, or the counters that were named."""
     counters = {column.name: column for column in log.schema("samples") if column.kind == "counter"}
@@ -162,7 +183,11 @@ def _target(
             raise InputError(
                 f"{log.path}: samples have no counter {name!r}; the counters are {', '.join(counters)}"
             )
-    used = role_columns(log, "system_time") if columns is None else tuple(columns)
+    used, user = role_columns(log, "system_time"), role_columns(log, "user_time")
+    if columns is not None:
+        used = tuple(columns)
+    elif sampled and not subtract and is_sampled(log):
+        used, user = SAMPLED_SYSTEM, SAMPLED_USER
     if not used:
         return NotApplicable(
             "no column of the samples has the role system_time",
@@ -176,23 +201,39 @@ def _target(
         unit=counters[used[0]].unit if used[0] in counters else "s",
         columns=used,
         subtract=tuple(subtract),
-        ticks=(*used, *role_columns(log, "user_time")) if scaled else (),
+        ticks=(*used, *user) if scaled else (),
     )
+
+
+def is_sampled(log: Log) -> bool:
+    """True if system time was sampled out of step with the tick in nearly all intervals."""
+    measured = observations.measured_share(log, SAMPLED_SYSTEM[0])
+    return measured is not None and measured >= MEASURED_LEAST
+
+
+def _timing(log: Log, target: Target) -> Timing:
+    if target.columns == SAMPLED_SYSTEM:
+        return "sampled"
+    kernels = any(session.source in TICKING for session in facts.sessions(log))
+    return "ticks" if kernels and set(target.columns) & TICKED else "as recorded"
 
 
 def _result(log: Log, design: Design, regression: Regression, options: FitOptions) -> Overhead:
     trimmed, target = regression.trimmed, design.target
     mean = regression.means[-1].with_unit(f"{target.unit}/s")
     diagnosis = regression.diagnosis()
-    whole = target.columns == role_columns(log, "system_time") and not target.subtract
-    busy = [*target.columns, *role_columns(log, "user_time")]
+    timing = _timing(log, target)
+    by_role = role_columns(log, "system_time")
+    whole = target.columns in (by_role, SAMPLED_SYSTEM) and not target.subtract
+    busy = [*(by_role if whole else ()), *role_columns(log, "user_time")]
     design = regression.design
-    costs = _costs(regression, mean, direct_costs(log) if whole else {})
+    costs = claims.judged(_costs(regression, mean, direct_costs(log) if whole else {}), timing)
     result = Overhead(
         target=target.label,
         target_columns=target.columns,
         target_mean=mean,
         scaled=bool(target.ticks),
+        timing=timing,
         costs=costs,
         left_out=_left_out(regression),
         r_squared=trimmed.fit.r_squared,
@@ -213,6 +254,7 @@ def _result(log: Log, design: Design, regression: Regression, options: FitOption
         dependencies=diagnosis.dependencies,
         stability=stability(regression, costs),
         tick_check=_tick_check(design, busy, options.level) if whole else None,
+        sampling=_sampling(design, by_role, options.level) if timing == "sampled" else None,
         recorder=_recorder_time(design, options.level) if whole else None,
         points=regression.points,
         caveats=(),
@@ -270,6 +312,7 @@ def _costs(regression: Regression, mean: Estimate, direct: dict[str, Estimate]) 
                 robust=float(regression.huber[index]),
                 direct=_direct(seconds, direct.get(term.name)),
                 concentration=float(regression.concentration[index]),
+                rivals=tuple(design.terms[rival - 1].label for rival in regression.rivals[index]),
             )
         )
     return tuple(costs)
@@ -474,6 +517,24 @@ def _tick_check(design: Design, columns: Sequence[str], level: float) -> TickChe
     return TickCheck(ticks=ticks, exact=exact, disagreement=ticks.value / exact.value - 1.0)
 
 
+def _sampling(design: Design, ticked: Sequence[str], level: float) -> Sampling | None:
+    """System time by ticks and by samples; None where the ticks were not read or are zero."""
+
+    def rows() -> Iterable[tuple[_Array, _Array]]:
+        for piece in design.pieces([*ticked, *SAMPLED_SYSTEM]):
+            both = np.column_stack([piece.total(ticked), piece.total(SAMPLED_SYSTEM)])
+            measured = ~np.isnan(both).any(axis=1)
+            yield both[measured], piece.length_s[measured]
+
+    batches = _batches(rows, 2)
+    if batches is None:
+        return None
+    ticks, sampled = (batches.interval(column, level).with_unit("s/s") for column in (0, 1))
+    if sampled.value <= 0.0:
+        return None
+    return Sampling(ticks=ticks, sampled=sampled, disagreement=ticks.value / sampled.value - 1.0)
+
+
 def _recorder_time(design: Design, level: float) -> Estimate | None:
     """CPU time of the recorder per second; None where not measured."""
 
@@ -504,7 +565,12 @@ def _caveats(result: Overhead) -> tuple[Caveat, ...]:
 
 def _about_measuring(result: Overhead) -> Iterator[Caveat]:
     check = result.tick_check
-    if check and abs(check.disagreement) > TICKS_OFF:
+    if result.timing == "ticks":
+        yield Caveat("by_ticks")
+    sampling = result.sampling
+    if sampling and abs(sampling.disagreement) > TICKS_MISS:
+        yield Caveat("ticks_miss", disagreement=sampling.disagreement)
+    if check and abs(check.disagreement) > TICKS_OFF and result.timing != "sampled":
         yield Caveat("ticks_disagree", disagreement=check.disagreement, scaled=result.scaled)
     if result.recorder and result.recorder.value > RECORDER_SHARE * result.target_mean.value:
         yield Caveat("recorder_included", share=result.recorder.value / result.target_mean.value)

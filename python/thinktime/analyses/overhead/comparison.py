@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.analyses.overhead.analysis import analyse
+from thinktime.analyses.overhead.analysis import analyse, is_sampled
 from thinktime.log.observations import JOIN
 from thinktime.questions.results import Result, all_or_reason, check_logs
 from thinktime.stats.critical_values import student_t
@@ -96,6 +96,8 @@ def compare(
         There are fewer than two logs, or two have the same name.
     """
     check_logs(logs, names)
+    # Ticks and samples differ by more than logs do: all are fitted to one of the two.
+    options = {"sampled": all(is_sampled(log) for log in logs), **options}
     first = _fitted(logs, names, requests, options)
     if isinstance(first, NotApplicable):
         return first

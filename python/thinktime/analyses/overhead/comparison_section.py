@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from thinktime.analyses.overhead.section import COLOURS, reason, relative_dots, subject
+from thinktime.analyses.overhead.caveats import reason
+from thinktime.analyses.overhead.section import COLOURS, relative_dots, subject
 from thinktime.documents import format as shown
 from thinktime.documents.document import Col, Cols, Figure, Key, Section, Table
 from thinktime.documents.series import Point, Series

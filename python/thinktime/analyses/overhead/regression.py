@@ -29,6 +29,8 @@ from thinktime.stats.regression.separation import Choice, Unchosen, choose, stro
 
 Array = NDArray[np.float64]
 
+RIVAL = 0.5
+"""Share of the variation of a column used that makes a candidate without a row its rival."""
 ROWS_PER_COEFFICIENT = 5
 
 
@@ -75,6 +77,8 @@ class Regression:
     """F at which each entered."""
     choice: Choice | None
     """None where columns were named."""
+    rivals: tuple[tuple[int, ...], ...]
+    """Candidates without a row that take most of the variation of each column used."""
     everything: AllCandidates | None
     """None where columns were named, or there are too few rows."""
     trimmed: Trimmed
@@ -189,6 +193,7 @@ def fit(
         keep=keep,
         entry_f=(None, *((entry.f for entry in choice.entries) if choice else [None] * (len(keep) - 1))),
         choice=choice,
+        rivals=_rivals(cross, keep, choice),
         everything=_everything(design, cross, keep, choice, options) if choice else None,
         trimmed=trimmed,
         cosines=sums.long_run.cosines,
@@ -254,6 +259,25 @@ def _grouped(design: Design, choice: Choice) -> tuple[Design, tuple[int, ...]]:
     added = iter(range(design.columns, design.columns + len(groups)))
     keep = [next(added) if len(entry.columns) > 1 else entry.columns[0] for entry in choice.entries]
     return design.joined(groups), (0, *keep)
+
+
+def _rivals(cross: LeastSquares, keep: tuple[int, ...], choice: Choice | None) -> tuple[tuple[int, ...], ...]:
+    """For each column of `keep`, the candidates that were left out and take most of its variation.
+
+    What varies in a column is what the other columns of `keep` do not explain of it.
+    """
+    left_out = [item.column for item in choice.rejected if not item.competes] if choice else []
+
+    def left(columns: list[int], column: int) -> float:
+        return float(cross.triangle([*columns, column])[0][-1, -1]) ** 2
+
+    rivals: list[tuple[int, ...]] = [()]
+    for column in keep[1:]:
+        others = [other for other in keep if other != column]
+        alone = left(others, column)
+        taken = [other for other in left_out if left([*others, other], column) < (1.0 - RIVAL) * alone]
+        rivals.append(tuple(taken))
+    return tuple(rivals)
 
 
 def _everything(

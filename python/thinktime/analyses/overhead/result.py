@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from thinktime.questions.results import Result
 from thinktime.stats.estimate import Caveat, Estimate
 from thinktime.stats.hypothesis import SignificanceTest
 from thinktime.stats.regression.collinearity import Dependency
 
+Timing = Literal["ticks", "sampled", "as recorded"]
+"""System time by the kernel's ticks, by samples out of step with them, or as another source measured it."""
 INFLATED = 10.0
 """Variance inflation factor above which a cost counts as inseparable: its R² on the others is 90 %."""
 
@@ -66,12 +69,22 @@ class Cost:
     concentration: float
     """Share of the information on this cost that comes from the five most informative intervals, 0 to 1."""
 
+    rivals: tuple[str, ...] = ()
+    """Requests without a row whose rates take more than half of what is this rate's own variation."""
+    doubts: tuple[Caveat, ...] = ()
+    """Reasons why the cost is for the table alone, see `claims.doubts`."""
+
     @property
     def shown_to_cost(self) -> bool:
         """True if the cost is significantly above zero, also with all other candidates in the regression."""
         every = self.seconds if self.among_all is None else self.among_all
         separate = (self.variance_inflation or 1.0) <= INFLATED
         return (self.seconds.low or 0.0) > 0.0 and (every.low or 0.0) > 0.0 and separate
+
+    @property
+    def claimed(self) -> bool:
+        """True if a summary may state the cost and advise by it."""
+        return not self.doubts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +162,18 @@ class TickCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """System time by ticks against system time sampled out of step with them."""
+
+    ticks: Estimate
+    """By ticks [s/s]."""
+    sampled: Estimate
+    """By samples [s/s]."""
+    disagreement: float
+    """Ticks over samples, less one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
     """One observation: the target per second, observed and fitted."""
 
@@ -172,6 +197,8 @@ class Overhead(Result):
     """Mean of the target [s/s for a time, else amount per second]."""
     scaled: bool
     """True if the target is the system's share of ticks times the exact busy time."""
+    timing: Timing
+    """How the target was measured."""
     costs: tuple[Cost, ...]
     """``base`` first, then in the order of entry."""
     left_out: tuple[LeftOut, ...]
@@ -209,6 +236,8 @@ class Overhead(Result):
     stability: Stability | None
     """None where a subset would be too short."""
     tick_check: TickCheck | None
+    sampling: Sampling | None
+    """System time by ticks next to that by samples; None where it was not sampled."""
     recorder: Estimate | None
     """CPU time of the recorder itself [s/s], which is included in the measured times."""
     points: tuple[Point, ...]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from thinktime.analyses.overhead.caveats import WORDS, doubt, reason
 from thinktime.documents import format as shown
 from thinktime.documents.charts import Axis, Chart
 from thinktime.documents.document import Cell, Col, Cols, Figure, Key, Section, Table
@@ -23,7 +24,7 @@ from thinktime.documents.wording import (
     worded,
 )
 from thinktime.log.observations import JOIN
-from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
+from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.analyses.overhead.result import Cost, CostSpread, LeftOut, Overhead
@@ -53,119 +54,6 @@ CUT = (-2.0, 4.0)
 """Ends of an axis relative to a cost; values beyond are in the table."""
 RELATIVE_FORMAT = ".2~f"
 
-REASONS: Mapping[str, Callable[..., str]] = {
-    "not_measured": lambda log="this log": f"not measured in {log}",
-    "rarely_measured": lambda measured, rows, log="this log": (
-        f"measured in only {measured} of {rows} intervals of {log}"
-    ),
-    "never_happened": lambda log="this log": f"never happened in {log}",
-    "constant": lambda log="this log": (
-        f"constant in {log}, so that its cost cannot be separated from the base"
-    ),
-    "moves_together": lambda tolerance: (
-        f"collinear with those in the regression: only {tolerance:.0%} of its variation is independent"
-    ),
-    "competes": lambda target, f: (
-        f"is negatively associated with {target} (F = {f:.2g}): it competes for the CPU rather than "
-        "causing work"
-    ),
-    "explains_nothing_more": lambda f: f"explains nothing more (F = {f:.2g})",
-    "combination": lambda log="": f"is a combination of the others{log and ' in '}{log}",
-    "not_counted": lambda log="this log": f"not counted in {log}",
-}
-"""Words for the reasons why a request is not in the regression, of this log or of the one named."""
-
-
-def _names(labels: Sequence[str]) -> str:
-    return ", ".join(labels)
-
-
-WORDS: Mapping[str, Callable[..., str]] = {
-    "ticks_disagree": lambda disagreement, scaled: (
-        f"Tick-sampled CPU time differs from exact CPU time by {disagreement:+.0%}; "
-        + ("the exact time is used for the total" if scaled else "costs are in tick-sampled time")
-        + ", and its division into user and system time is known only by ticks."
-    ),
-    "recorder_included": lambda share: (
-        f"The recorder's own CPU time is {share:.1%} of the system time measured; it is included in the base."
-    ),
-    "nothing_explained": lambda: "No kind of request explains the system time: only the base is left.",
-    "poor_fit": lambda r_squared: (
-        f"The requests explain only {r_squared:.0%} of the variation of system time: much of its cause was "
-        "not measured, or the load hardly varied."
-    ),
-    "few_intervals": lambda n, costs: f"Only {n} intervals for {costs} costs: record longer.",
-    "correlated_residuals": lambda correlation: (
-        f"Successive residuals are correlated ({correlation:.2f}): the textbook intervals are too narrow; "
-        "the others allow for it."
-    ),
-    "persistent_errors": lambda correlation: (
-        f"Errors last long (correlation of successive ones {correlation:.2f}): above 0.9, intervals "
-        "were measured to hold in as few as 90 of 100 logs where 95 are stated. Record longer."
-    ),
-    "many_outliers": lambda outliers, n, above: (
-        f"{outliers} of {n} intervals were dropped as outliers ({above} with more system time than fitted): "
-        "work that is not measured."
-    ),
-    "inflated": lambda labels: (
-        f"The rates of {_names(labels)} move together with others: their costs can be separated only in "
-        "part, though their sum is reliable."
-    ),
-    "dependent": lambda labels, condition_index: (
-        f"The costs of {_names(labels)} can be separated only in part: one of their rates hardly varies "
-        f"given the others (condition index {condition_index:.0f})."
-    ),
-    "negative": lambda labels: (
-        f"The cost of {_names(labels)} is negative, which is impossible: it offsets another that is too "
-        f"high. The fit without negative costs is also shown."
-    ),
-    "concentrated": lambda labels: (
-        f"The cost of {_names(labels)} depends on five intervals that contain most of its variation: "
-        f"another log may well give a different cost."
-    ),
-    "cost_unstable": lambda labels, subsets: (
-        f"The cost of {_names(labels)} differs between {subsets} subsets of the log by more than its "
-        "interval allows: such requests do not always require the same work (Bard 1971)."
-    ),
-    "costs_unstable_together": lambda subsets: (
-        f"Costs taken together differ between {subsets} subsets of the log by more than their intervals "
-        "allow, though no single one is shown to (Bard 1971)."
-    ),
-    "textbook_unstable": lambda subsets: (
-        f"Costs differ between {subsets} subsets of the log by more than textbook intervals allow, but not "
-        "by more than the other intervals allow: errors are not independent, and textbook intervals do not "
-        "hold."
-    ),
-    "together": lambda labels: (
-        f"The data do not show which of {'; and which of '.join(labels)} has the cost, since they come "
-        "together: they share a row, which has the cost of one more of any of them."
-    ),
-    "not_shown_among_all": lambda labels: (
-        f"With all other requests in the regression, the interval of {_names(labels)} includes zero: others, "
-        "which were not selected, could have this cost."
-    ),
-    "after_selection": lambda: (
-        "Costs and intervals of selected requests assume that requests without a row cost nothing, which the "
-        "data only fail to refute; if they do cost something, the base contains it. The intervals among all "
-        "requests do not assume it."
-    ),
-    "changes_with_length": lambda labels: (
-        f"The cost of {_names(labels)} changes when successive intervals are joined, by more than chance: "
-        "something that was not counted, or was left out, causes part of it."
-    ),
-    "holds_zero": lambda labels: (
-        f"The interval of {_names(labels)} includes zero: the cost is not significant."
-    ),
-    "differs_from_direct": lambda labels, factor: (
-        f"Costs of {_names(labels)} differ from the direct measurement by more than a factor of {factor:g}: "
-        "the regression charges a request with all work that accompanies it."
-    ),
-    "holds_accompanying_work": lambda: (
-        "A cost includes all work that accompanies such a request and is not itself counted: it is the time "
-        "that comes with one more request, not the length of a path in the kernel."
-    ),
-}
-
 
 def _selected(result: Overhead) -> bool:
     return any(cost.f_to_enter is not None for cost in result.costs)
@@ -190,12 +78,6 @@ def name_of(cost: Cost | CostSpread) -> str:
 def unit_of(result: Overhead) -> str:
     """Unit of a cost, without the request that it is of."""
     return bare(result.costs[0].seconds).unit
-
-
-def reason(caveat: Caveat, log: str = "") -> str:
-    """Words for the reason why a request is not in the regression of a log."""
-    values = {**caveat.values, "log": log} if log else caveat.values
-    return REASONS[caveat.kind](**values)
 
 
 def relative_dots(series: Series, base: str) -> Chart:
@@ -244,16 +126,16 @@ def _method(result: Overhead) -> str:
 
 def _sentences(result: Overhead) -> Iterator[str]:
     costs = requests(result)
-    found = [cost for cost in costs if cost.shown_to_cost]
+    found = [cost for cost in costs if cost.claimed]
     if found:
         named = [f"{name_of(cost)} {shown.estimate(bare(cost.seconds))}" for cost in found[:NAMED_MOST]]
         yield f"{capital(subject(result))} of one request: {listed(named)}."
     elif costs:
-        yield f"No kind of request is shown to have a cost by itself in the {result.target} of this log."
+        yield f"No cost of a kind of request in the {result.target} of this log can be stated as a finding."
     else:
         yield f"No kind of request explains the {result.target} of this log."
-    if unsure := [name_of(cost) for cost in costs if not cost.shown_to_cost]:
-        yield f"Not shown to have a cost by itself: {listed(unsure)}."
+    if unsure := [f"{name_of(cost)} ({doubt(cost.doubts[0])})" for cost in costs if not cost.claimed]:
+        yield f"In the table only: {listed(unsure)}."
     yield (
         f"The regression explains {shown.quantity(result.r_squared, 'share')} of the variance of the "
         f"{result.target} (R²) over {shown.count(result.n, 'observation')}; "
@@ -347,6 +229,12 @@ def _cost_table(result: Overhead) -> Table:
             "Together: the numbers of these requests vary together, and either could have the cost. The cost "
             "is the time that comes with one more of any of them, in the proportions in which they come."
         )
+    if doubted := [cost for cost in requests(result) if cost.shown_to_cost and not cost.claimed]:
+        reasons = [f"{name_of(cost)}: {'; '.join(doubt(item) for item in cost.doubts)}" for cost in doubted]
+        notes.append(
+            f"{capital(result.target)} that goes with one more request here, but no finding. "
+            f"{'. '.join(capital(text) for text in reasons)}."
+        )
     return Table.of(
         result.costs,
         Col("request", name_of),
@@ -400,6 +288,15 @@ def _direct_table(result: Overhead) -> Table:
 
 def _fit_table(result: Overhead) -> Table:
     check, unit = result.tick_check, result.target_mean.unit
+    sampled: list[tuple[str, Cell]] = []
+    if result.sampling is not None:
+        sampled = [
+            ("System time by ticks", shown.estimate(result.sampling.ticks)),
+            (
+                "System time by ticks over that sampled out of step, minus one",
+                shown.quantity(result.sampling.disagreement, "share"),
+            ),
+        ]
     rows: list[tuple[str, Cell]] = [
         (f"Mean {result.target}", shown.estimate(result.target_mean)),
         ("R²", shown.number(result.r_squared)),
@@ -417,6 +314,7 @@ def _fit_table(result: Overhead) -> Table:
             "Tick-sampled over exact CPU time, minus one",
             None if check is None else shown.quantity(check.disagreement, "share"),
         ),
+        *sampled,
         (
             "The recorder's own CPU time, included",
             result.recorder and shown.estimate(result.recorder),

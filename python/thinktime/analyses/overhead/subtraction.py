@@ -72,6 +72,8 @@ def subtract(log: Log, columns: Sequence[str], **options: Any) -> Subtraction | 
     **options
         Of `overhead.analysis.analyse`; without ``requests`` they are selected once, for the whole.
     """
+    # Parts are measured by ticks, so that the whole must be.
+    options = {**options, "sampled": False}
     whole = analyse(log, **options)
     if isinstance(whole, NotApplicable):
         return whole

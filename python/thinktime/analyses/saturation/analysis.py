@@ -16,7 +16,7 @@ from thinktime.analyses.saturation.frontier_growth import INTERVALS_LEAST, Growt
 from thinktime.analyses.saturation.frontier_pair import Dimension, FrontierPair, pair
 from thinktime.analyses.saturation.resources import Ceiling, Thresholds
 from thinktime.errors import InputError
-from thinktime.log import observations
+from thinktime.log import facts, observations
 from thinktime.questions.results import Result, check_level, check_log
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.frontier import maximal
@@ -167,6 +167,7 @@ def analyse(
         for a, b in itertools.combinations(range(len(axes)), 2)
     )
     trend = growth(blocks, seed, level)
+    chosen = facts.chosen_loads(log)
     return Saturation(
         dimensions=axes,
         n=blocks.n,
@@ -174,7 +175,7 @@ def analyse(
         limits={
             name: int(np.count_nonzero(blocks.limit[on] == place)) for place, name in enumerate(blocks.limits)
         },
-        saturated_share=_shares(blocks, level),
+        saturated_share=_shares(blocks, level, chosen),
         pairs=pairs,
         growth=trend,
         interval_s=blocks.interval_s,
@@ -182,7 +183,10 @@ def analyse(
         blocks=blocks.count,
         thresholds=thresholds,
         ceilings=rates,
-        caveats=_caveats(blocks, points, pairs, trend),
+        caveats=(
+            *_caveats(blocks, points, pairs, trend),
+            *([] if chosen is None else [Caveat("loads_chosen", users=chosen)]),
+        ),
     )
 
 
@@ -249,12 +253,17 @@ def _point(blocks: Blocks, row: int) -> FrontierPoint:
     )
 
 
-def _shares(blocks: Blocks, level: float) -> dict[str, Estimate]:
+def _shares(blocks: Blocks, level: float, chosen: str | None) -> dict[str, Estimate]:
+    """Share of the intervals by limit; without an interval if how long each load lasted was `chosen`."""
     sizes = blocks.used_up.sum(axis=1)
-    return {
+    shares = {
         name: proportion_in_blocks(blocks.used_up[:, place], sizes, level)
         for place, name in enumerate(blocks.limits)
     }
+    if chosen is None:
+        return shares
+    method = f"share of a play of {chosen} users"
+    return {name: share.without_interval(method) for name, share in shares.items()}
 
 
 def _caveats(

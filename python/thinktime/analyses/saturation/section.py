@@ -11,7 +11,7 @@ import numpy as np
 from thinktime.documents import charts
 from thinktime.documents import format as shown
 from thinktime.documents.document import Cell, Col, Cols, Figure, Key, Section, Table
-from thinktime.documents.wording import bare, capital, listed, percent, refused, share, worded
+from thinktime.documents.wording import bare, capital, listed, loads_chosen, percent, refused, share, worded
 from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ NAMES: dict[str, str] = {
     "unknown": "not measured",
 }
 WORDS: Mapping[str, Callable[..., str]] = {
+    "loads_chosen": loads_chosen,
     "mostly_unlimited": lambda free, points: (
         f"At {free} of {points} frontier points no resource was exhausted: there the frontier shows the load "
         "that was offered, not the most that the machine can do."

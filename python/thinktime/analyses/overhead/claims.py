@@ -1,0 +1,54 @@
+"""Which costs a summary may state: those that no known error of the regression can explain."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from thinktime.log.observations import JOIN
+from thinktime.stats.estimate import Caveat
+
+if TYPE_CHECKING:
+    from thinktime.analyses.overhead.result import Cost, Timing
+
+WIDE = 1.0 / 3.0
+"""Half width over cost above which an interval is wide.
+
+A cost enters at about 3 standard errors. One that is truly that weak enters only where chance raises it,
+and its interval then held in 82 +- 6 % of logs where 95 % are stated. At a third, a cost is 6 standard errors
+from zero.
+"""
+STAND_INS = ("interrupts",)
+"""Events that other requests cause: their coefficient is the cost of whatever raised them."""
+OF_MANY_SIZES = ("forks",)
+"""Requests without a single cost: a fork takes 120 us, and 50 us more for each resident MB of its process."""
+
+
+def judged(costs: Sequence[Cost], timing: Timing) -> tuple[Cost, ...]:
+    """Costs with their doubts."""
+    return tuple(dataclasses.replace(cost, doubts=tuple(doubts(cost, timing))) for cost in costs)
+
+
+def doubts(cost: Cost, timing: Timing) -> Iterator[Caveat]:
+    """Reasons why a cost belongs in the table and in no summary, the most serious first."""
+    if cost.request == "base":
+        return
+    kinds = cost.request.split(JOIN)
+    if not cost.shown_to_cost:
+        yield Caveat("not_shown")
+    if timing == "ticks":
+        yield Caveat("by_ticks")
+    if cost.rivals:
+        yield Caveat("rival_left_out", labels=list(cost.rivals))
+    if cost.length.rejected():
+        yield Caveat("moves_with_length")
+    if any(kind in STAND_INS for kind in kinds):
+        yield Caveat("stand_in")
+    if any(kind in OF_MANY_SIZES for kind in kinds):
+        yield Caveat("of_many_sizes")
+    low, high = cost.seconds.low, cost.seconds.high
+    if cost.shown_to_cost and low is not None and high is not None:
+        half = 0.5 * (high - low)
+        if half > WIDE * cost.seconds.value:
+            yield Caveat("wide", share=half / cost.seconds.value)
