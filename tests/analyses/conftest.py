@@ -12,9 +12,18 @@ from thinktime.log import Log, LogWriter, vocabulary
 def log_of(tmp_path):
     """Write tables of columns as a log: counts are rounded to whole ones, nan becomes null."""
 
-    def write(samples=None, interactions=None, disks=None, schema=None, machine=None, name="log", **facts):
+    def write(
+        samples=None,
+        interactions=None,
+        disks=None,
+        schema=None,
+        machine=None,
+        name="log",
+        source="test",
+        **facts,
+    ):
         tables = {"samples": (samples, schema), "interactions": (interactions, None), "disks": (disks, None)}
-        with LogWriter.open(tmp_path / name, source="test", machine=machine or {}) as writer:
+        with LogWriter.open(tmp_path / name, source=source, machine=machine or {}) as writer:
             for table, (columns, own) in tables.items():
                 if columns is not None:
                     writer.write(table, frame(columns, own or vocabulary(table)), own)

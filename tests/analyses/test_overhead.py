@@ -6,8 +6,8 @@ from known_logs import starts
 from scipy.signal import lfilter
 
 from thinktime.analyses.overhead import analysis as overhead
+from thinktime.analyses.overhead.caveats import WORDS, reason
 from thinktime.analyses.overhead.regression import FitOptions
-from thinktime.analyses.overhead.section import WORDS, reason
 from thinktime.documents.wording import worded
 from thinktime.stats.estimate import NotApplicable
 

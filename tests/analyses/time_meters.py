@@ -70,7 +70,9 @@ def states(columns):
     """The columns as the analysis of capacity reads them."""
     uses = {names(event)[1]: "system" for event in SMALL} | {"idle_s": "idle", "useful_s": "user"}
     found = tuple(Meter(**entry) for entry in METERS)
-    return StateTimes(uses=uses, columns=columns, length_s=columns["length_s"], meters=found, absent=())
+    return StateTimes(
+        uses=uses, columns=columns, length_s=columns["length_s"], meters=found, absent=(), chosen=None
+    )
 
 
 def write(path, columns, cpus, **machine):

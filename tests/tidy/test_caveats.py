@@ -22,9 +22,10 @@ def given(question):
 def worded(question):
     """Words of each kind of caveat, of every section of a question; a kind may have several."""
     words = {}
-    for path in (ANALYSES / question).glob("*section*.py"):
+    folder = ANALYSES / question
+    for path in (*folder.glob("*section*.py"), *folder.glob("caveats.py")):
         module = import_module(f"thinktime.analyses.{question}.{path.stem}")
-        for name in ("WORDS", "REASONS"):
+        for name in ("WORDS", "REASONS", "DOUBTS"):
             for kind, text in getattr(module, name, {}).items():
                 words.setdefault(kind, []).append(text)
     return words
@@ -47,6 +48,6 @@ def test_every_caveat_has_words_for_its_values(question):
 
 def test_caveats_are_found_where_there_are_some():
     assert dict(given("overhead"))["few_intervals"] == {"n", "costs"}
-    (text,) = worded("overhead")["few_intervals"]
+    text, *_ = worded("overhead")["few_intervals"]
     assert binds(text, {"n", "costs"})
     assert not binds(text, {"n"})
