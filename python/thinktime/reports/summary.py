@@ -289,6 +289,9 @@ def _relief(facts: LogFacts) -> list[tuple[str, str]]:
     if name != "the CPU":
         return [(f"{capital(name)} is the limit: a faster CPU would not help yet.", "saturation")]
     by_users = facts.capacity is None or facts.capacity.user.value > facts.capacity.system.value
+    if by_users and facts.health is not None and facts.health.of("cpu_wait") is not None:
+        # Its own step says so already.
+        return []
     if by_users:
         return [
             ("The CPU is the limit, and user programs use most of it: see which users run them.", "users")

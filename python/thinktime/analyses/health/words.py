@@ -28,15 +28,17 @@ def _cpu_wait(waited_s: float, used_s: float | None, **more: Any) -> str:
         return (
             f"Some program was waiting for a CPU for {_s(waited_s)} of the record, by the kernel's pressure."
         )
-    # Among several users, those who wait most; a single user is all of them.
-    each = [f"those of {name} {_s(wait)} to use {_s(cpu)}" for name, wait, cpu in more["users"]]
+    each = [
+        f"{name}{'' if number else ' waited'} {_s(wait)} to use {_s(cpu)}"
+        for number, (name, wait, cpu) in enumerate(more["users"])
+    ]
     if more["all_wait"]:
         text = f"Programs waited {_s(waited_s)} in all for a CPU, to use {_s(used_s)} of CPU time"
         text += f"; {listed(each)}" if each else ""
     else:
         name, wait, cpu = more["users"][0]
         text = f"The programs of {name} waited {_s(wait)} for a CPU, to use {_s(cpu)} of CPU time"
-        text += f"; {listed(each[1:])}" if each[1:] else ""
+        text += f"; those of {listed(each[1:])}" if each[1:] else ""
     if (more["idle"] or 0.0) >= IDLE_WORTH:
         text += f", although the CPUs were idle {_percent(more['idle'])} of the time"
     text += "."
