@@ -4,11 +4,13 @@ import changed_logs
 import numpy as np
 import pytest
 from changed_logs import LENGTH_S
+from interval_coverage.compared import stretches
 from scipy import stats
 
 from thinktime import cli
-from thinktime.analyses.compare.comparison import adjusted_difference, compare
+from thinktime.analyses.compare.comparison import compare
 from thinktime.analyses.compare.comparison_section import section
+from thinktime.analyses.compare.pieces import Line, adjusted_difference
 from thinktime.analyses.compare.unit_means import Cell
 from thinktime.errors import InputError
 from thinktime.log import Column
@@ -103,6 +105,25 @@ def test_intervals_cover_where_those_of_observations_do_not():
     low, high = stats.binom.ppf([5e-5, 1 - 5e-5], runs, 0.95)
     assert low <= covered <= high
     assert naive < 0.6 * runs
+
+
+def test_stretches_of_a_short_log_are_not_independent():
+    """An hour of minutes, errors AR(1) 0.9: 100 pairs, H0 that 92 % are covered, false alarm 1e-4.
+
+    The canary is the jackknife over the twelve pieces, which covers some 66 %.
+    """
+    runs, hits, canary = 100, 0, 0
+    for seed in range(runs):
+        random = np.random.default_rng(seed)
+        both = stretches(random, 60, 0.9), stretches(random, 60, 0.9)
+        line = Line.of(both, 0, [1, 2])
+        plain = adjusted_difference(both[0].cells, both[1].cells, 0, [1, 2])
+        found = line.difference(*both)
+        assert found.value == pytest.approx(plain.value)
+        hits += covers(found.estimate("", "", 0.95), 0.0)
+        canary += covers(plain.estimate("", "", 0.95), 0.0)
+    least = stats.binom.ppf(1e-4, runs, 0.92)
+    assert canary < least <= hits
 
 
 def test_the_difference_is_that_of_a_regression_with_a_level_for_each_day():

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.analyses.compare.design import DAY_S, Clock, Placing, aligned, time_label
-from thinktime.analyses.compare.effects import adjusted_means, slopes_of
+from thinktime.analyses.compare.effects import adjusted_means
+from thinktime.analyses.compare.pieces import Line, Pieces, spread
 from thinktime.analyses.compare.result import BeforeAfter, LogEffect, NotCompared, Side
 from thinktime.analyses.compare.unit_means import Cell, autocorrelation, gather
 from thinktime.analyses.compare.variables import Question, Variables, questions, variables
@@ -27,7 +28,6 @@ from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.hypothesis import ALPHA, SignificanceTest, holm
 from thinktime.stats.regression.least_squares import LeastSquares
 from thinktime.stats.series import batch_means
-from thinktime.stats.series.standardised import Mean
 
 if TYPE_CHECKING:
     from thinktime.analyses.overhead.comparison import ComparedCost
@@ -41,6 +41,8 @@ DAYS_LEAST = 5
 """A log of fewer days is cut into equal stretches."""
 PIECES = 12
 """Stretches of a short log: enough for the error of a mean, and each as long as possible."""
+PARTS = 20
+"""Parts of such a stretch: their correlation decides how far the mean of all of them strays."""
 PIECES_LEAST = 4
 """Pieces of a log that are needed to estimate how much they vary."""
 
@@ -58,9 +60,10 @@ def compare(
 
     Means of whole logs are not compared: their loads differ (Bard 1971). Each log is cut into days, or
     into equal stretches if it is short, and a piece counts as one observation: successive observations
-    are correlated, pieces hardly (`adjusted_difference`). The difference by ranges of load, which assumes
-    no curve, is given for comparison (`throughput.comparison`). Costs are those of the overhead regression
-    on each log (`overhead.comparison`).
+    are correlated, days hardly; the correlation of shorter stretches is allowed for (`pieces.Line`). The
+    difference by ranges of load, which assumes no curve, is given for comparison
+    (`throughput.comparison`). Costs are those of the overhead regression on each log
+    (`overhead.comparison`).
 
     Nothing was assigned here: everything else that changed between the logs is included in the difference.
 
@@ -163,14 +166,25 @@ def _gathered(log: Log, chosen: Variables) -> Pieces:
     numbers = sorted(gathered.cells)
     cells = tuple(gathered.cells[number] for number in numbers)
     middles = np.array([cell.start_us + round(cell.length_s * 5e5) for cell in cells], dtype=np.int64)
-    return Pieces(cells=cells, middles_us=middles, piece_s=piece_s, span_us=span)
+    parts: tuple[tuple[Cell, ...], ...] = ()
+    if piece_s != DAY_S:
+        fine = gather(log, chosen.columns, _placing(origin, piece_s, aligned(log), PARTS)).cells
+        by_piece: dict[int, list[Cell]] = {}
+        for (part, _), cell in sorted(fine.items()):
+            by_piece.setdefault(part // PARTS, []).append(cell)
+        parts = tuple(map(tuple, by_piece.values()))
+    return Pieces(cells=cells, parts=parts, middles_us=middles, piece_s=piece_s, span_us=span)
 
 
-def _placing(origin_us: int, piece_s: float, clock: Clock) -> Placing:
+def _placing(origin_us: int, piece_s: float, clock: Clock, parts: int = 1) -> Placing:
+    """Number of the piece of each observation, or of its part: parts of one piece follow one another."""
+    length_us = round(piece_s * 1e6)
+
     def place(piece: Observations) -> tuple[NDArray[np.int64], _Array]:
         middle = clock(piece.start_us + (piece.length_s * 5e5).astype(np.int64))
         # Days before 1970 have negative numbers; only the order counts.
-        numbers = np.floor_divide(middle - origin_us, round(piece_s * 1e6)) + 10**9
+        numbers, rest = np.divmod(middle - origin_us, length_us)
+        numbers = (numbers + 10**9) * parts + rest * parts // length_us
         return numbers.astype(np.int64), np.zeros(len(piece))
 
     return place
@@ -226,8 +240,8 @@ def _side(log: Log, side: Pieces, chosen: Variables, level: float) -> Side:
     load = None
     if chosen.load:
         column = [item.name for item in chosen.columns].index(chosen.load)
-        values = [float(cell.mean[column]) for cell in side.cells]
-        load = batch_means.plain_mean(values, level).with_unit(chosen.columns[column].unit)
+        line, values = Line.of([side], column, []), np.array([cell.mean[column] for cell in side.cells])
+        load = line.mean(values, side).estimate(chosen.columns[column].unit, "mean of pieces", level)
     return Side(
         path=str(log.path),
         start_us=side.span_us[0],
@@ -301,16 +315,6 @@ DRIFT_LEAST = 4
 """Pieces that a line through them needs to have an error with two degrees of freedom."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pieces:
-    """Pieces of a log in order of time."""
-
-    cells: tuple[Cell, ...]
-    middles_us: NDArray[np.int64]
-    piece_s: float
-    span_us: tuple[int, int]
-
-
 def _at_equal(
     chosen: Variables, both: Sequence[Pieces], level: float, *, clocks: bool
 ) -> tuple[tuple[LogEffect, ...], tuple[NotCompared, ...]]:
@@ -326,9 +330,13 @@ def _effect(question: Question, both: Sequence[Pieces], level: float, clocks: bo
     unit = question.unit
     y = adjusted_means([cell for side in both for cell in side.cells], question.target, question.covariates)
     cut = len(both[0].cells)
-    before, after = _mean(y[:cut]), _mean(y[cut:])
-    change = adjusted_difference(both[0].cells, both[1].cells, question.target, question.covariates)
-    drifts = [_drift(part, side, level, unit) for part, side in zip((y[:cut], y[cut:]), both, strict=True)]
+    line = Line.of(both, question.target, question.covariates)
+    before, after = (line.mean(values, side) for values, side in zip((y[:cut], y[cut:]), both, strict=True))
+    change = line.difference(*both)
+    drifts = [
+        _drift(values, side, level, unit, widened=mean.error / plain if (plain := spread(values)) else 1.0)
+        for values, side, mean in zip((y[:cut], y[cut:]), both, (before, after), strict=True)
+    ]
     first, second = (side.middles_us for side in both)
     distance = float(second.mean() - first.mean()) / float(first[-1] - first[0])
     return LogEffect(
@@ -338,16 +346,16 @@ def _effect(question: Question, both: Sequence[Pieces], level: float, clocks: bo
         kind=question.kind,
         adjusted=question.adjusted,
         adjusted_for=question.adjusted_for,
-        before=before.estimate(unit, "mean of pieces, Student t", level),
-        after=after.estimate(unit, "mean of pieces, Student t", level),
-        difference=change.estimate(unit, "difference of means of pieces, jackknife, Welch t", level),
+        before=before.estimate(unit, f"mean of pieces, {line.method}", level),
+        after=after.estimate(unit, f"mean of pieces, {line.method}", level),
+        difference=change.estimate(unit, f"difference of means of pieces, {line.method}, Welch t", level),
         relative=change.value / before.value if before.value else None,
         test=SignificanceTest(
             hypothesis=f"{question.label} is the same before and after",
             statistic=change.value / change.error if change.error > 0.0 else math.inf,
             p=change.p,
             n=len(y),
-            method="Welch's t, jackknife over pieces",
+            method=f"Welch's t, {line.method}",
             direction=(change.value > 0) - (change.value < 0),
         ),
         by_range=None,
@@ -358,64 +366,11 @@ def _effect(question: Question, both: Sequence[Pieces], level: float, clocks: bo
     )
 
 
-def adjusted_difference(
-    before: Sequence[Cell], after: Sequence[Cell], target: int, covariates: Sequence[int]
-) -> Mean:
-    r"""Difference at equal covariates, after less before, with its error.
+def _drift(values: _Array, side: Pieces, level: float, unit: str, *, widened: float) -> Estimate | None:
+    """Change from the first piece to the last by a line through them, with Student's interval.
 
-    .. math:: D = \bar y_2 - \bar y_1 - b'(\bar x_2 - \bar x_1), \qquad
-              s^2 = \sum_{k=1,2} \frac{B_k - 1}{B_k} \sum_{u \in k} (D_{-u} - \bar D_{-\cdot})^2
-
-    over the means of :math:`B_k` pieces of each log, with b the slopes within pieces. Each piece is left out
-    in turn, of the means and of the slopes, so that the error of the slopes is included; degrees of
-    freedom by Welch and Satterthwaite (Efron and Tibshirani, *An Introduction to the Bootstrap*,
-    11.2 and 8.5).
+    It is `widened` as the correlation of pieces widens that of their mean.
     """
-    chosen = list(covariates)
-    sides = [
-        (
-            np.array([cell.mean[target] for cell in side]),
-            np.array([cell.mean[chosen] for cell in side]).reshape(len(side), len(chosen)),
-        )
-        for side in (before, after)
-    ]
-    inner: _Array = np.sum([cell.products[np.ix_(chosen, chosen)] for cell in (*before, *after)], axis=0)
-    outer: _Array = np.sum([cell.products[chosen, target] for cell in (*before, *after)], axis=0)
-    (y1, x1), (y2, x2) = ((y.mean(), x.mean(axis=0)) for y, x in sides)
-    value = float(y2 - y1 - (x2 - x1) @ slopes_of(inner, outer))
-    variances, degrees = [], []
-    for k, cells in enumerate((before, after)):
-        (y, x), n = sides[k], len(cells)
-        sign = 1.0 if k else -1.0
-        other_y, other_x = (y1, x1) if k else (y2, x2)
-        without = []
-        for u, cell in enumerate(cells):
-            b = slopes_of(
-                inner - cell.products[np.ix_(chosen, chosen)], outer - cell.products[chosen, target]
-            )
-            mean_y, mean_x = (y.sum() - y[u]) / (n - 1), (x.sum(axis=0) - x[u]) / (n - 1)
-            without.append(sign * (mean_y - other_y - (mean_x - other_x) @ b))
-        variances.append((n - 1) / n * float(((np.array(without) - np.mean(without)) ** 2).sum()))
-        degrees.append(n - 1)
-    total = sum(variances)
-    lost = sum(variance**2 / lone for variance, lone in zip(variances, degrees, strict=True))
-    return Mean(
-        value=value,
-        error=math.sqrt(total),
-        degrees=total**2 / lost if lost > 0.0 else float(sum(degrees)),
-        n=len(before) + len(after),
-    )
-
-
-def _mean(values: _Array) -> Mean:
-    n = len(values)
-    return Mean(
-        value=float(values.mean()), error=float(values.std(ddof=1)) / math.sqrt(n), degrees=float(n - 1), n=n
-    )
-
-
-def _drift(values: _Array, side: Pieces, level: float, unit: str) -> Estimate | None:
-    """Change from the first piece to the last by a line through them, with Student's interval."""
     if len(values) < DRIFT_LEAST:
         return None
     time = (side.middles_us - side.middles_us.mean()) / (side.middles_us[-1] - side.middles_us[0])
@@ -426,6 +381,7 @@ def _drift(values: _Array, side: Pieces, level: float, unit: str) -> Estimate | 
         return None
     slope = float(fit.coefficients[1])
     reach = critical_values.student_t(level, fit.degrees) * math.sqrt(max(float(fit.covariance()[1, 1]), 0.0))
+    reach *= max(1.0, widened)
     return Estimate(
         value=slope,
         unit=unit,

@@ -93,11 +93,17 @@ def section(result: BeforeAfter | NotApplicable) -> Section:
         caveats=worded(result.caveats, WORDS),
         method=(
             "Least squares at equal load (the load and its square) or equal work, slopes within "
-            f"{result.piece}s; a {result.piece} counts as one observation. Intervals: jackknife over "
-            f"{result.piece}s, Welch's t. Costs: regression of system time on each log, intervals that hold "
+            f"{result.piece}s; a {result.piece} counts as one observation. Intervals: {_errors(result)}, "
+            "Welch's t. Costs: regression of system time on each log, intervals that hold "
             "under autocorrelation."
         ),
     )
+
+
+def _errors(result: BeforeAfter) -> str:
+    if result.piece == "day":
+        return "jackknife over days"
+    return "long-run variance of twentieths of the pieces, which allows for their correlation"
 
 
 def _sentences(result: BeforeAfter) -> Iterator[str]:

@@ -34,7 +34,7 @@ class Contrast:
     """Columns whose differences are taken out, by their slopes within units."""
     difference: Estimate
     """Treated less control by Student's interval on the means of units, blocks taken out; or after less
-    before, by the jackknife over pieces."""
+    before, by the jackknife over days, or the long-run variance of parts of shorter pieces."""
     relative: float | None
     """Difference over the mean of the control, or of the log before."""
 

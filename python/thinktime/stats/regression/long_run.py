@@ -21,6 +21,8 @@ CORRELATIONS = (*np.linspace(0.0, 0.9, 10).tolist(), 0.93, 0.95, 0.97, 0.98)
 """Correlations of successive errors among which that of the reference is interpolated."""
 SIZE_LEAST, SIZE_MOST = 0.25, 4.0
 """Bounds of the relative size of an error in the reference."""
+SEEN_MOST = 0.9999
+"""Largest correlation of successive residuals that is allowed for where there is no reference."""
 LEFT_LEAST = 1e-6
 """A leverage within this distance of one is one but for rounding."""
 
@@ -57,7 +59,9 @@ class LongRunErrors:
     169, and Imbens and Kolesár 2016, Review of Economics and Statistics 98, 701, for independent and grouped
     errors). Its correlation is the one at which residuals would have the observed correlation, at most 0.98;
     its size is a straight line in the fitted value, by regression of the residuals' sizes on it.
-    The estimate itself does not assume that model. Above 16384 rows there is no calibration.
+    The estimate itself does not assume that model. Above 16384 rows only the share of the variance that the
+    cosines see of an autoregression with the correlation of the residuals is allowed for: leverages are small
+    then, and a reference would take as much memory as the rows.
 
     Memory is that of B sums per column, and of at most 16384 rows.
 
@@ -88,6 +92,7 @@ class LongRunErrors:
         self._seen = 0
         self._kept: list[tuple[Matrix, Matrix, Matrix]] = []
         self._reference: _Reference | None = None
+        self._last, self._products, self._squares = 0.0, 0.0, 0.0
 
     def absorb(
         self, x: Matrix, residuals: Matrix, carried: Matrix | None = None, further: Matrix | None = None
@@ -125,6 +130,9 @@ class LongRunErrors:
             scores[:, : x.shape[1]] += carried
         self._sums += self._waves(self._seen, len(residuals)).T @ scores
         self._seen += len(residuals)
+        self._products += float(residuals[0]) * self._last + float(residuals[1:] @ residuals[:-1])
+        self._squares += float(residuals @ residuals)
+        self._last = float(residuals[-1])
         if self._rows <= REFERENCE_ROWS:
             self._kept.append((x, z, np.column_stack([residuals, left])))
             self._reference = None
@@ -155,10 +163,22 @@ class LongRunErrors:
         reference = self._calibration() if calibrated else None
         bound = float(min(self.cosines, self._fit.degrees))
         if reference is None:
-            return plain, np.full(len(plain), bound)
+            return plain / self._share(), np.full(len(plain), bound)
         each = [reference.moments(weight, self._waves(0, self._seen)) for weight in weights.T]
         factors = np.sqrt([factor for factor, _ in each])
         return plain * np.outer(factors, factors), np.array([min(degrees, bound) for _, degrees in each])
+
+    def _share(self) -> float:
+        """Share of the variance that the cosines see of an autoregression like the residuals, of many rows.
+
+        The mean of its spectrum at their frequencies over that at 0.
+        """
+        if self._rows <= REFERENCE_ROWS or self._squares <= 0.0:
+            return 1.0
+        rho = min(max(0.0, self._products / self._squares), SEEN_MOST)
+        frequencies = np.arange(1, self.cosines + 1) * (math.pi / self._rows)
+        spectrum = (1.0 - rho) ** 2 / (1.0 - 2.0 * rho * np.cos(frequencies) + rho**2)
+        return float(spectrum.mean())
 
     def coefficients(self) -> tuple[Matrix, Matrix]:
         """Covariance of the coefficients of the fit, and the degrees of freedom of each variance."""
