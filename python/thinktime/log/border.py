@@ -33,10 +33,17 @@ def reading(*logs: Log) -> Iterator[None]:
     LogError
         A log cannot be read, or has the defects that the message names.
     """
+    import numpy as np
     import polars.exceptions
 
+    overflows: list[str] = []
     try:
-        yield
+        # A warning of NumPy names a line of thinktime, which helps no user: the defects of the log do.
+        with np.errstate(over="call", invalid="ignore", call=lambda kind, _: overflows.append(kind)):
+            yield
+        words = _words(logs) if overflows else None
+        if words is not None:
+            raise LogError(words)
     except (InputError, WorkError):
         raise
     except (polars.exceptions.PolarsError, polars.exceptions.PanicException, OSError) as error:
