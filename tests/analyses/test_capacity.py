@@ -253,3 +253,16 @@ def test_logs_without_a_request_in_common_are_each_fitted_by_themselves(log_of):
     names = {table.name for table in several.section(result).tables}
     assert "capacity-overheads-differences" not in names
     assert "capacity-uses-differences" in names
+
+
+@pytest.mark.parametrize(("users", "has_interval"), [("12", True), (12, True), ("1..12", False)])
+def test_shares_of_a_play_that_steps_through_loads_are_described(log_of, users, has_interval):
+    """How many intervals have which load was chosen: an interval of their mean would be of nothing."""
+    random, length = np.random.default_rng(1), np.full(200, 1.0)
+    busy = 0.9 * random.random(200)
+    made = {"start": starts(length), "length_s": length, "user_s": busy, "system_s": 0.1 * busy}
+    made["idle_s"] = 1.0 - 1.1 * busy
+    result = capacity.analyse(log_of(made, terminals={"users": users}))
+    assert (result.user.low is not None) == has_interval
+    assert result.user.value == pytest.approx(busy.mean())
+    assert any(caveat.kind == "loads_chosen" for caveat in result.caveats) != has_interval

@@ -258,3 +258,12 @@ def test_results_do_not_depend_on_the_run(log_of):
         if question.in_report:
             options = question.options()
             assert question.analyse(log, options) == question.analyse(log, options), question.name
+
+
+def test_shares_of_a_play_that_steps_through_loads_are_described(log_of):
+    plain = saturation.analyse(log_of(bounded()))
+    chosen = saturation.analyse(log_of(bounded(), name="chosen", terminals={"users": "1..9..2"}))
+    assert plain.saturated_share["cpu"].low is not None
+    assert chosen.saturated_share["cpu"].low is None
+    assert chosen.saturated_share["cpu"].value == plain.saturated_share["cpu"].value
+    assert "stepped through 1..9..2 users" in " ".join(section(chosen).caveats)
