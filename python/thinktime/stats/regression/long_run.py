@@ -164,7 +164,8 @@ class LongRunErrors:
         bound = float(min(self.cosines, self._fit.degrees))
         if reference is None:
             return plain / self._share(), np.full(len(plain), bound)
-        each = [reference.moments(weight, self._waves(0, self._seen)) for weight in weights.T]
+        waves = self._waves(0, self._seen)
+        each = [reference.moments(weight, waves) for weight in weights.T]
         factors = np.sqrt([factor for factor, _ in each])
         return plain * np.outer(factors, factors), np.array([min(degrees, bound) for _, degrees in each])
 
