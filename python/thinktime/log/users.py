@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -55,25 +56,32 @@ def column(names: Sequence[str], name: str) -> pl.Expr:
     return pl.col(name).cast(pl.Float64) if name in names else pl.lit(None, pl.Float64)
 
 
-def readable(
-    log: Log, tables: Sequence[str] = NAMED, key: str = "user", label: str = "name"
-) -> dict[str, str]:
+def readable(log: Log, tables: Sequence[str] = NAMED, key: str = "user") -> dict[str, str]:
     """Readable name of each user by key, the latest; empty for a log that has none.
+
+    Users with the same name have their key with it: ``alice (uid:1003)``.
 
     Parameters
     ----------
     log : Log
     tables : sequence of str
         Tables in which names are looked for; that of a later table replaces that of an earlier one.
-    key, label : str
-        Columns of the keys and of the names: ``group`` and ``kind`` for the kinds of control groups.
+    key : str
+        Column of the keys: ``group`` for control groups.
     """
+    found: dict[str, str] = {}
+    for table in tables:
+        found.update(latest(log, table, key, "name"))
+    times = Counter(found.values())
+    return {user: name if times[name] == 1 else f"{name} ({user})" for user, name in found.items()}
+
+
+def latest(log: Log, table: str, key: str, label: str) -> dict[str, str]:
+    """Last text in column `label` for each text in column `key`; empty where the table lacks it."""
     import polars as pl
 
     found: dict[str, str] = {}
-    for table in tables:
-        if not log.has(table) or label not in {item.name for item in log.schema(table)}:
-            continue
+    if log.has(table) and label in {item.name for item in log.schema(table)}:
         for part in log.in_turn(table):
             rows = part.select(key, label).drop_nulls().filter(pl.col(label) != "")
             found.update(rows.group_by(key, maintain_order=True).last().collect().rows())

@@ -125,6 +125,19 @@ def test_the_largest_users_and_all_others_add_up_to_all(log):
     assert total == pytest.approx(np.full(len(total), sum(range(1, PEOPLE + 1)) / 1000))
 
 
+def test_users_of_one_name_have_their_keys_with_it(tmp_path):
+    samples = healthy("idle", 1)["samples"]
+    named = tuple(column for column in vocabulary("users") if column.name != "name")
+    with LogWriter.open(tmp_path / "log", source="test", start_us=0) as writer:
+        writer.write("samples", frame(samples, vocabulary("samples")))
+        for user, name in (("uid:1", "ann"), ("uid:2", "ann"), ("uid:3", "bob")):
+            columns = rows(samples["start"], user=user, name=name, cpu_exact_s=0.1)
+            writer.write("users", frame(columns, (*named, NAME)), (*named, NAME))
+    result = analyse("users", Log.open(tmp_path / "log"))
+    assert [user.name for user in result.users] == ["ann (uid:1)", "ann (uid:2)", "bob"]
+    assert list(result.over_time.series) == ["ann (uid:1)", "ann (uid:2)", "bob"]
+
+
 def test_killed_processes_are_counted_once_though_groups_contain_each_other(tmp_path):
     tables = healthy("office", 5)
     killing = {**group_of_none(), "memory_oom_kills": np.full(INTERVALS, 1.0)}

@@ -199,7 +199,7 @@ def _groups(log: Log) -> tuple[Group, ...]:
         )
 
     rows = by_group(map(of, log.in_turn("groups")), "group", OF_GROUPS).to_dicts()
-    names, kinds = (people.readable(log, ("groups",), "group", label) for label in ("name", "kind"))
+    names, kinds = people.readable(log, ("groups",), "group"), people.latest(log, "groups", "group", "kind")
     memory, limits = _memory(log, "groups", "group"), _limits(log)
     groups = [
         Group(
@@ -242,12 +242,7 @@ def _over_time(log: Log, names: dict[str, str]) -> Timeline | None:
             for part in stretches
         )
 
-    labels: dict[str, str] = {}
-    for user in times.users:
-        name = names.get(user, user)
-        # Two users may have one name: then each has its key besides.
-        labels[user] = name if name not in labels.values() else f"{name} ({user})"
-    series = {labels[user]: used(times.cpu_s[rank]) for rank, user in enumerate(times.users)}
+    series = {names.get(user, user): used(times.cpu_s[rank]) for rank, user in enumerate(times.users)}
     rest = np.maximum(times.all_cpu_s - times.cpu_s.sum(axis=0), 0.0)
     if rest.sum() > 1e-9:
         series[OTHERS] = used(rest)
