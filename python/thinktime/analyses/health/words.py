@@ -34,7 +34,9 @@ def _cpu_wait(waited_s: float, used_s: float | None, **more: Any) -> str:
     ]
     if more["all_wait"]:
         text = f"Programs waited {_s(waited_s)} in all for a CPU, to use {_s(used_s)} of CPU time"
-        text += f"; {listed(each)}" if each else ""
+        # A single user who waited is all of them.
+        alone = len(each) == 1 and more["users"][0][1] >= waited_s
+        text += f"; {listed(each)}" if each and not alone else ""
     else:
         name, wait, cpu = more["users"][0]
         text = f"The programs of {name} waited {_s(wait)} for a CPU, to use {_s(cpu)} of CPU time"
