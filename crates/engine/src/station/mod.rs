@@ -8,7 +8,7 @@
 //! | [`RoundRobin`] | one after another for a time slice, in a circle |
 //! | [`Feedback`] | the first of the lowest level, for that level's time slice; then it goes a level up |
 //! | [`LeastAttained`] | all that have had the least service, in equal parts |
-//! | [`ProcessorSharing`] | all, in equal parts |
+//! | [`ProcessorSharing`] | all, in equal parts, by one of several servers at most |
 //! | [`ShortestRemaining`] | the one with the least service to come (needs to know the demands) |
 //! | [`Delay`] | all, each by a server of its own |
 //!

@@ -26,7 +26,7 @@ const SLICE: Span = Span(7);
 const SWITCH: Span = Span(2);
 const LEVELS: [Span; 3] = [Span(3), Span(6), Span(12)];
 
-const BUILDS: [(&str, Build); 11] = [
+const BUILDS: [(&str, Build); 12] = [
     ("fcfs", |roster, slot| AnyStation::Fcfs(Fcfs::new(roster, slot))),
     ("two servers", |roster, slot| AnyStation::Servers(Servers::new(roster, slot, 2))),
     ("preemptive", |roster, slot| AnyStation::PreemptivePriority(PreemptivePriority::new(roster, slot))),
@@ -39,7 +39,12 @@ const BUILDS: [(&str, Build); 11] = [
     }),
     ("feedback", |roster, slot| AnyStation::Feedback(Feedback::new(roster, slot, &LEVELS, SWITCH))),
     ("least attained", |roster, slot| AnyStation::LeastAttained(LeastAttained::new(roster, slot))),
-    ("processor sharing", |roster, slot| AnyStation::ProcessorSharing(ProcessorSharing::new(roster, slot))),
+    ("processor sharing", |roster, slot| {
+        AnyStation::ProcessorSharing(ProcessorSharing::new(roster, slot, 1))
+    }),
+    ("processor sharing, 3 servers", |roster, slot| {
+        AnyStation::ProcessorSharing(ProcessorSharing::new(roster, slot, 3))
+    }),
     ("shortest remaining", |roster, slot| {
         AnyStation::ShortestRemaining(ShortestRemaining::new(roster, slot))
     }),
@@ -177,7 +182,11 @@ fn first_by<K: Ord>(present: &[Present], key: impl Fn(&Present) -> K) -> usize {
 const DIVISIBLE: u64 = 12u64.pow(12);
 
 /// Shares the server in equal parts among those whose attained service is at the `level` (or all).
-fn by_fluid(arrivals: &Arrivals, level: impl Fn(&[Present]) -> Option<u64>) -> Vec<Option<u64>> {
+fn by_fluid(
+    arrivals: &Arrivals,
+    servers: u64,
+    level: impl Fn(&[Present]) -> Option<u64>,
+) -> Vec<Option<u64>> {
     let mut gone = vec![None; arrivals.len()];
     let mut present: Vec<Present> = Vec::new();
     let (mut now, mut coming) = (0, 0);
@@ -202,13 +211,14 @@ fn by_fluid(arrivals: &Arrivals, level: impl Fn(&[Present]) -> Option<u64>) -> V
         let to_others =
             present.iter().filter(|one| !served(one)).map(|one| one.attained - level.unwrap_or(0));
         let to_end = present.iter().filter(|one| served(one)).map(|one| one.remaining);
-        let longest = to_others.chain(to_end).min().unwrap() * parts;
+        let busy = parts.min(servers);
+        let longest = to_others.chain(to_end).min().unwrap() * parts / busy;
         let passed = arrival.map_or(longest, |(time, ..)| longest.min(time - now));
-        assert_eq!(passed % parts, 0, "the units are too coarse for this fluid");
+        assert_eq!(passed * busy % parts, 0, "the units are too coarse for this fluid");
         now += passed;
         for one in present.iter_mut().filter(|one| served(one)) {
-            one.attained += passed / parts;
-            one.remaining -= passed / parts;
+            one.attained += passed * busy / parts;
+            one.remaining -= passed * busy / parts;
         }
     }
 }
@@ -288,8 +298,9 @@ proptest! {
         }
         let ends = |name| departures(build(name), &arrivals, 0, LONG * DIVISIBLE);
         let least = |present: &[Present]| present.iter().map(|one| one.attained).min();
-        prop_assert_eq!(ends("least attained"), by_fluid(&arrivals, least));
-        prop_assert_eq!(ends("processor sharing"), by_fluid(&arrivals, |_| None));
+        prop_assert_eq!(ends("least attained"), by_fluid(&arrivals, 1, least));
+        prop_assert_eq!(ends("processor sharing"), by_fluid(&arrivals, 1, |_| None));
+        prop_assert_eq!(ends("processor sharing, 3 servers"), by_fluid(&arrivals, 3, |_| None));
     }
 
     #[test]

@@ -90,8 +90,8 @@ pub enum Discipline {
     Feedback { slices: Vec<Span>, switching: Span },
     /// The least service received first.
     LeastAttained,
-    /// All at once, at equal rates.
-    ProcessorSharing,
+    /// All at once, at equal rates, none at more than that of one server.
+    ProcessorSharing { servers: u64 },
     /// The least service still to come first.
     ShortestRemaining,
     /// A server for each customer.
@@ -147,7 +147,9 @@ impl StationPlan {
     /// Number of servers; none where there is one for each customer.
     pub fn servers(&self) -> Option<u64> {
         match self.discipline {
-            Discipline::Fcfs { servers } | Discipline::Priority { servers } => Some(servers),
+            Discipline::Fcfs { servers }
+            | Discipline::Priority { servers }
+            | Discipline::ProcessorSharing { servers } => Some(servers),
             Discipline::Delay => None,
             _ => Some(1),
         }
@@ -183,7 +185,9 @@ impl StationPlan {
                 AnyStation::Feedback(Feedback::new(roster, slot, slices, *switching))
             }
             Discipline::LeastAttained => AnyStation::LeastAttained(LeastAttained::new(roster, slot)),
-            Discipline::ProcessorSharing => AnyStation::ProcessorSharing(ProcessorSharing::new(roster, slot)),
+            Discipline::ProcessorSharing { servers } => {
+                AnyStation::ProcessorSharing(ProcessorSharing::new(roster, slot, *servers))
+            }
             Discipline::ShortestRemaining => {
                 AnyStation::ShortestRemaining(ShortestRemaining::new(roster, slot))
             }
@@ -201,7 +205,7 @@ impl Discipline {
             return Err(ParameterError::unknown(SYSTEM, &what, word, &DISCIPLINES));
         }
         let takes: &[&str] = match word {
-            "fcfs" | "priority" => &["servers"],
+            "fcfs" | "priority" | "processor_sharing" => &["servers"],
             "round_robin" => &["time_slice", "switching"],
             "feedback" => &["time_slices", "switching"],
             _ => &[],
@@ -226,7 +230,7 @@ impl Discipline {
                 switching: fields.span_or_zero("switching")?,
             },
             "least_attained" => Discipline::LeastAttained,
-            "processor_sharing" => Discipline::ProcessorSharing,
+            "processor_sharing" => Discipline::ProcessorSharing { servers },
             "shortest_remaining" => Discipline::ShortestRemaining,
             _ => Discipline::Delay,
         })
@@ -240,7 +244,7 @@ impl Discipline {
             Discipline::RoundRobin { .. } => "round_robin",
             Discipline::Feedback { .. } => "feedback",
             Discipline::LeastAttained => "least_attained",
-            Discipline::ProcessorSharing => "processor_sharing",
+            Discipline::ProcessorSharing { .. } => "processor_sharing",
             Discipline::ShortestRemaining => "shortest_remaining",
             Discipline::Delay => "delay",
         }

@@ -85,6 +85,13 @@ fn two_servers() {
         "stations": [{"name": "server", "discipline": "fcfs", "servers": 2, "service": "exponential(mean=0.5)"}]});
     agrees(&parameters, "mean_response_s", 0.5 + 9.0 / 14.0 * 0.5 / (2.0 * 0.25));
     agrees(&parameters, "server_utilisation", 0.75);
+    // Shared in equal parts, the mean is the same whatever the distribution (M/G/c-PS).
+    for service in ["exponential(mean=0.5)", "0.5"] {
+        let parameters = json!({"arrivals": "exponential(mean=0.3333333333333333)", "length": 20_000, "warm_up": 2000,
+            "stations": [{"name": "server", "discipline": "processor_sharing", "servers": 2, "service": service}]});
+        agrees(&parameters, "mean_response_s", 0.5 + 9.0 / 14.0 * 0.5 / (2.0 * 0.25));
+        agrees(&parameters, "server_utilisation", 0.75);
+    }
 }
 
 /// A Jackson network: a job visits the processor 1 / 0.2 times and the disk four times.
