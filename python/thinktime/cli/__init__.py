@@ -25,6 +25,7 @@ COMMANDS: dict[str, str] = {
     "play": "thinktime.cli.play",
     "simulate": "thinktime.cli.simulate",
     "predict": "thinktime.cli.predict",
+    "size": "thinktime.cli.size",
     "experiment": "thinktime.cli.experiment",
     "systems": "thinktime.cli.systems",
     "scripts": "thinktime.cli.scripts",

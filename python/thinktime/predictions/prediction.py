@@ -112,8 +112,13 @@ def caveats(prediction: Prediction) -> tuple[str, ...]:
 
 def assumptions(name: str, prediction: Prediction) -> Table:
     """Table of the assumptions with a verdict on each; `name` is that of the section."""
+    return assumptions_table(name, prediction.assumptions)
+
+
+def assumptions_table(name: str, listed: Sequence[Assumption]) -> Table:
+    """Table of assumptions with a verdict on each; `name` is that of the section."""
     return Table.of(
-        prediction.assumptions,
+        listed,
         Col("assumption", lambda item: item.text),
         Col("met", lambda item: MET[item.met]),
         Col("observed", lambda item: item.observed or None),

@@ -36,7 +36,7 @@ VALUES_MAX = 200
 """Most values of a range: each is a prediction and a row of a table."""
 
 
-def _values(given: object, item: str) -> list[float]:
+def numbers_of(given: object, item: str) -> list[float]:
     """Values of a text: one, several separated by commas, or a range FROM..TO or FROM..TO..STEP."""
     text = str(given)
     try:
@@ -66,7 +66,7 @@ RANGES = tuple(
         help=f"{VARIED[name].capitalize()}: {example}.",
         metavar="N,..",
         example=example.split(",")[0],
-        read=_values,
+        read=numbers_of,
         required=False,
     )
     for name, example in {
@@ -367,7 +367,7 @@ def network(
         raise InputError("no number of users is given; give --users, such as 40 or 5..60..5, or --class")
     described = Network(
         stations=network_input.single_class(table),
-        users=tuple(whole(value, "--users") for value in _values(table["users"], "--users")),
+        users=tuple(whole(value, "--users") for value in numbers_of(table["users"], "--users")),
         think_s=seconds(table.get("think_time", 0), "--think-time"),
         quantiles=wanted,
         route=table["route"] if isinstance(table.get("route"), dict) else None,

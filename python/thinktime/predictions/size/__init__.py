@@ -1,0 +1,1 @@
+"""How many users a machine holds: measured levels, their fit, goals, and the answer."""

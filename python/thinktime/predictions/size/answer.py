@@ -1,0 +1,429 @@
+"""How many users a machine holds: predictions by number of users, the number that meets every goal, its limit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from thinktime.errors import InputError
+from thinktime.models.sizing import Changes, Courses, Fit, Machine, fit
+from thinktime.predictions.size.goals import Goal
+from thinktime.predictions.size.measured import Measured, Memory
+from thinktime.predictions.size.percentiles import Percentiles, percentiles
+from thinktime.stats.estimate import Estimate
+
+Array = NDArray[np.float64]
+
+USERS_MOST = 2000
+"""Most users that are looked at."""
+ENDS = (0.025, 0.5, 0.975)
+RESERVE = 0.03
+"""Part of the memory that the kernel needs free: below, it reclaims."""
+P90 = 0.9
+NEAR = 0.85
+"""Utilisation from which a resource is named as the limit of a response time."""
+SEED = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Machine and work to predict for; None for what was measured."""
+
+    cpus: int | None = None
+    cpu_speed: float = 1.0
+    """Relative to the machine measured."""
+    disk_speed: float = 1.0
+    """Speed of what serves one interaction at a time."""
+    memory_bytes: float | None = None
+    think_s: float | None = None
+    cpu: float = 1.0
+    """Factor of the CPU time of an interaction."""
+    rest: float = 1.0
+    """Factor of the time without a CPU."""
+    memory: float = 1.0
+    """Factor of the memory of a user."""
+
+    def machine(self, measured: Machine) -> Machine:
+        """Machine to predict for; its background load is that of the machine measured."""
+        return Machine(
+            cpus=self.cpus or measured.cpus,
+            cpu_speed=self.cpu_speed,
+            background=measured.background,
+            serial_speed=self.disk_speed,
+        )
+
+    @property
+    def changes(self) -> Changes:
+        """Changes of the work."""
+        return Changes(cpu=self.cpu, serial=self.rest, delay=self.rest, think_s=self.think_s)
+
+    @property
+    def is_as_measured(self) -> bool:
+        """True if nothing is changed."""
+        return self == Plan()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fits:
+    """Users who meet one goal."""
+
+    goal: Goal
+    users: Estimate | None
+    """None where more meet it than were looked at."""
+    at_least: int
+    """Users looked at, all of whom meet it, where `users` is None."""
+    limit: str
+    """What runs short: ``cpu``, ``rest``, ``memory``, or ``users`` where nothing does."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """Prediction for one number of users."""
+
+    users: int
+    response: Estimate
+    p90: Estimate
+    throughput: Estimate
+    utilisation: Estimate
+    rest: Estimate
+    """Utilisation of what serves one interaction at a time."""
+    memory: Estimate | None
+    """Probability that the memory suffices."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Size:
+    """Answer for one plan."""
+
+    plan: Plan
+    machine: Machine
+    memory_bytes: float | None
+    rows: tuple[Row, ...]
+    """For the numbers of users that were asked for."""
+    course: tuple[Row, ...] = field(repr=False)
+    """For every number of users of the curves."""
+    fits: tuple[Fits, ...]
+    """One for each goal; the first to fail comes first."""
+    marginal_s: float | None
+    """Mean response that one more user adds at the number of users that fits [s]."""
+    agreement: float
+    """Largest relative difference between simulated means and those of the model."""
+
+    @property
+    def answer(self) -> Fits:
+        """Goal that limits the number of users."""
+        return self.fits[0]
+
+
+def size(measured: Measured, fitted: Fit, plan: Plan, goals: Sequence[Goal], asked: Sequence[int]) -> Size:
+    """Answer of a measurement for a plan.
+
+    Parameters
+    ----------
+    measured : Measured
+    fitted : Fit
+        Work that agrees with it.
+    plan : Plan
+        Machine and work to predict for.
+    goals : sequence of Goal
+    asked : sequence of int
+        Numbers of users to predict; empty for a choice around the answer.
+
+    Raises
+    ------
+    InputError
+        The background load fills the machine of the plan, or the numbers of users are too large.
+    """
+    if asked and max(asked) > USERS_MOST:
+        raise InputError(f"--users {max(asked)}: give at most {USERS_MOST}")
+    machine = plan.machine(measured.machine)
+    peak = measured.peak
+    most = max([2 * peak, *asked])
+    while True:
+        curves = _Curves.of(measured, fitted, plan, machine, most)
+        fits = tuple(sorted((_fits(goal, curves) for goal in goals), key=_order))
+        if most >= USERS_MOST or (fits[0].users is not None and fits[0].users.value * 1.5 <= most):
+            break
+        most = min(2 * most, USERS_MOST)
+    best = fits[0]
+    number = best.at_least if best.users is None else int(best.users.value)
+    chosen = sorted(set(asked)) or _around(number, peak, most)
+    drawn = sorted({*range(1, min(most, 40) + 1), *np.rint(np.geomspace(1, most, 60)).astype(int).tolist()})
+    return Size(
+        plan=plan,
+        machine=machine,
+        memory_bytes=curves.memory_bytes,
+        rows=tuple(curves.row(users) for users in chosen if users <= most),
+        course=tuple(curves.row(users) for users in drawn),
+        fits=fits,
+        marginal_s=curves.marginal(number),
+        agreement=curves.percentiles.agreement,
+    )
+
+
+def _order(one: Fits) -> tuple[float, str]:
+    return (math.inf if one.users is None else one.users.value, one.goal.kind)
+
+
+def _around(number: int, peak: int, most: int) -> list[int]:
+    """Numbers of users to print where none are asked for: up to one and a half times the answer."""
+    top = min(max(round(1.5 * max(number, 1)), min(peak, 2 * max(number, 1)), 2), most)
+    steps = np.unique(np.rint(np.linspace(1, top, min(top, 8))).astype(int)).tolist()
+    return sorted({*steps, *([number] if 1 <= number <= most else [])})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Curves:
+    """Predictions by every draw, for 1, 2, ... users."""
+
+    courses: Courses
+    percentiles: Percentiles
+    memory: Memory | None
+    memory_bytes: float | None
+    alone_s: Array
+    """Mean response of a user alone, by draw."""
+    n: int
+    """Interactions measured."""
+
+    @classmethod
+    def of(cls, measured: Measured, fitted: Fit, plan: Plan, machine: Machine, most: int) -> _Curves:
+        courses = fitted.courses(machine, most, plan.changes)
+        memory = measured.memory
+        if memory is not None and plan.memory != 1.0:
+            memory = replace(
+                memory,
+                user=_times(memory.user, plan.memory),
+                user_sd_bytes=memory.user_sd_bytes * plan.memory,
+            )
+        total = plan.memory_bytes or (memory.total_bytes if memory else None)
+        return cls(
+            courses=courses,
+            percentiles=percentiles(
+                plan.changes.of(fitted.central),
+                machine,
+                measured.services,
+                most,
+                (P90, 0.5, 0.95, 0.99),
+                seed=SEED,
+            ),
+            memory=memory,
+            memory_bytes=total,
+            alone_s=courses.response_s[:, 0],
+            n=measured.n,
+        )
+
+    @property
+    def most(self) -> int:
+        """Users looked at."""
+        return self.courses.response_s.shape[1]
+
+    def response(self, quantile: float | None) -> Array:
+        """Response times by draw and number of users, or a percentile of them."""
+        if quantile is None:
+            return self.courses.response_s
+        return self.courses.response_s * self.percentiles.ratio(quantile, self.most)
+
+    def enough(self, users: Array) -> Array:
+        """Probability that the memory suffices for these users, by draw of the memory of a user."""
+        assert self.memory is not None and self.memory_bytes is not None
+        low, high = self.memory.user.low, self.memory.user.high
+        error = 0.0 if low is None or high is None else (high - low) / (2.0 * 1.96)
+        # Quantiles of the mean, as many as there are draws of the rest.
+        mean = self.memory.user.value + error * special.ndtri(
+            (np.arange(len(self.alone_s)) + 0.5) / len(self.alone_s)
+        )
+        left = self.memory_bytes * (1.0 - RESERVE) - self.memory.base_bytes
+        need = np.maximum(mean, 0.0)[:, None] * users
+        spread = np.maximum(self.memory.user_sd_bytes * np.sqrt(users), 1.0)
+        result: Array = special.ndtr((left - need) / spread)
+        return result
+
+    def meets(self, goal: Goal) -> Array | None:
+        """True where a draw meets a goal; None where it was not measured."""
+        if goal.kind == "memory":
+            if self.memory is None:
+                return None
+            return self.enough(np.arange(1.0, self.most + 1.0)) >= goal.limit
+        if goal.kind == "utilisation":
+            return self.courses.utilisation <= goal.limit
+        if goal.kind == "throughput":
+            return self.courses.throughput_per_s >= goal.limit
+        limit = goal.limit * self.alone_s[:, None] if goal.relative else goal.limit
+        return self.response(goal.quantile) <= limit
+
+    def row(self, users: int) -> Row:
+        at = users - 1
+
+        def of(values: Array, unit: str) -> Estimate:
+            low, middle, high = np.quantile(values[:, at], ENDS)
+            return Estimate(
+                value=float(middle), unit=unit, low=float(low), high=float(high), n=self.n, method="predicted"
+            )
+
+        enough = None
+        if self.memory is not None:
+            found = self.enough(np.array([float(users)]))[:, 0]
+            low, high = np.quantile(found, (ENDS[0], ENDS[2]))
+            enough = Estimate(
+                value=float(found.mean()),
+                unit="share",
+                low=float(low),
+                high=float(high),
+                n=self.n,
+                method="predicted",
+            )
+        return Row(
+            users=users,
+            response=of(self.courses.response_s, "s"),
+            p90=of(self.response(P90), "s"),
+            throughput=of(self.courses.throughput_per_s, "1/s"),
+            utilisation=of(self.courses.utilisation, "share"),
+            rest=of(self.courses.serial, "share"),
+            memory=enough,
+        )
+
+    def marginal(self, users: int) -> float | None:
+        """Mean response that a further user adds [s]."""
+        if not 1 <= users < self.most:
+            return None
+        middle = np.median(self.courses.response_s[:, users - 1 : users + 1], axis=0)
+        return float(middle[1] - middle[0])
+
+
+def _times(estimate: Estimate, factor: float) -> Estimate:
+    low, high = (None if end is None else end * factor for end in (estimate.low, estimate.high))
+    return replace(estimate, value=estimate.value * factor, low=low, high=high)
+
+
+def _fits(goal: Goal, curves: _Curves) -> Fits:
+    meets = curves.meets(goal)
+    if meets is None:
+        return Fits(goal=goal, users=None, at_least=0, limit="unmeasured")
+    if goal.kind == "throughput":
+        # More users give more, never less: the goal is met from some number on.
+        return _from(goal, meets, curves)
+    # Up to the first number that fails: a goal that is met again beyond it is of no use.
+    fails = ~meets
+    reached = np.where(fails.any(axis=1), fails.argmax(axis=1), curves.most)
+    low, middle, high = np.quantile(reached, ENDS, method="inverted_cdf")
+    if middle >= curves.most:
+        return Fits(goal=goal, users=None, at_least=int(low), limit="users")
+    users = Estimate(
+        value=float(middle),
+        unit="user",
+        low=float(low),
+        high=None if high >= curves.most else float(high),
+        n=curves.n,
+        method="largest number that meets the goal, over draws",
+    )
+    return Fits(goal=goal, users=users, at_least=int(low), limit=_limit(goal, curves, int(middle)))
+
+
+def _from(goal: Goal, meets: Array, curves: _Curves) -> Fits:
+    most = float(np.median(curves.courses.throughput_per_s[:, -1]))
+    limit = "users" if meets[:, -1].mean() >= 0.5 else "cpu" if most < goal.limit else "users"
+    return Fits(goal=goal, users=None, at_least=0, limit=limit)
+
+
+def _limit(goal: Goal, curves: _Curves, users: int) -> str:
+    """What runs short where a goal fails."""
+    if goal.kind == "memory":
+        return "memory"
+    at = min(users, curves.most - 1)
+    cpu = float(np.median(curves.courses.utilisation[:, at]))
+    rest = float(np.median(curves.courses.serial[:, at]))
+    if goal.kind == "utilisation" or cpu >= max(rest, NEAR):
+        return "cpu"
+    return "rest" if rest >= NEAR else "cpu" if cpu >= rest else "rest"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """Prediction for one measured number of users, from smaller ones alone."""
+
+    users: int
+    predicted: Estimate
+    measured: Estimate
+    throughput_predicted: Estimate
+    throughput_measured: Estimate
+    rivals: Mapping[str, float]
+    """Mean response by rules that others use [s]."""
+
+    @property
+    def error(self) -> float:
+        """Relative error of the mean response."""
+        return self.predicted.value / self.measured.value - 1.0
+
+    @property
+    def holds(self) -> bool:
+        """True if the intervals of prediction and measurement overlap."""
+        low, high = self.measured.low, self.measured.high
+        assert self.predicted.low is not None and self.predicted.high is not None
+        return (high is None or self.predicted.low <= high) and (low is None or self.predicted.high >= low)
+
+
+def own_error(measured: Measured) -> tuple[Checked, ...]:
+    """Predictions for the upper half of the numbers of users, from the lower half alone."""
+    levels = measured.levels()
+    half = (len(levels) + 1) // 2
+    if len(levels) < 2:
+        return ()
+    fitted = fit(levels[:half], measured.machine)
+    most = levels[-1].users
+    courses = fitted.courses(measured.machine, most)
+    scaled = scalability(measured, half)
+    checked = []
+    for stretch in measured.stretches[half:]:
+        at = stretch.users - 1
+        checked.append(
+            Checked(
+                users=stretch.users,
+                predicted=_interval(courses.response_s[:, at], "s", stretch.n),
+                measured=stretch.response,
+                throughput_predicted=_interval(courses.throughput_per_s[:, at], "1/s", stretch.n),
+                throughput_measured=stretch.throughput,
+                rivals={} if scaled is None else {"Universal Scalability Law": scaled(stretch.users)},
+            )
+        )
+    return tuple(checked)
+
+
+def _interval(values: Array, unit: str, n: int) -> Estimate:
+    low, middle, high = np.quantile(values, ENDS)
+    return Estimate(value=float(middle), unit=unit, low=float(low), high=float(high), n=n, method="predicted")
+
+
+def scalability(measured: Measured, levels: int) -> Callable[[int], float] | None:
+    r"""Mean response by the Universal Scalability Law, fitted to the throughput of the first levels.
+
+    .. math:: X(N) = \frac{\gamma N}{1 + \alpha (N - 1) + \beta N (N - 1)}, \quad R = N / X - Z
+
+    None where there are fewer than three levels. Gunther, *Guerrilla Capacity Planning* (2007), 4.5.
+    """
+    from scipy import optimize
+
+    used = measured.stretches[:levels]
+    if len(used) < 3:
+        return None
+    users = np.array([float(one.users) for one in used])
+    cycle = users / np.array([one.throughput.value for one in used])
+    # N / X is linear in the three unknowns, none of which is negative.
+    found, _ = optimize.nnls(
+        np.column_stack([np.ones(len(users)), users - 1.0, users * (users - 1.0)]), cycle
+    )
+    think = float(np.mean([one.think.value for one in used]))
+    return lambda number: float(found @ np.array([1.0, number - 1.0, number * (number - 1.0)]) - think)
+
+
+def longer(measured: Measured, share: float, estimate: Estimate) -> float | None:
+    """Time to record in all for an interval of plus or minus `share` of the value [s]; None if it has it."""
+    if estimate.low is None or estimate.high is None:
+        return None
+    half = (estimate.high - estimate.low) / (2.0 * estimate.value)
+    seconds = sum(one.seconds for one in measured.stretches)
+    return None if half <= share else seconds * (half / share) ** 2

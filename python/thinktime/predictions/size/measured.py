@@ -1,0 +1,397 @@
+"""What a log says about its users: work and waits by number of users, background load, and memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thinktime.log import facts, interactions, observations
+from thinktime.log.periods import sessions
+from thinktime.models.sizing import Level, Machine
+from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
+from thinktime.stats.series import batch_means
+from thinktime.stats.series.shares import quantile_in_time
+
+if TYPE_CHECKING:
+    from thinktime.log import Log
+    from thinktime.log.interactions import Interactions
+    from thinktime.log.observations import Observations
+
+Array = NDArray[np.float64]
+
+N_LEAST = 20
+"""Completed interactions below which a number of users is left out."""
+SETTLING_CYCLES = 2.0
+"""Mean times from one input of a user to the next that are left out after the number of users changed."""
+SETTLING_MOST = 0.3
+"""Largest share of the time at one number of users that is left out."""
+BUSY = ("user_s", "nice_s", "system_s", "irq_s", "softirq_s")
+MEMORY = ("memory_total_bytes", "memory_available_bytes")
+LEVELS_LEAST = 4
+"""Numbers of users from which the memory of a further user is taken from their growth."""
+SLOPE_LEAST = 1.5
+"""Ratio of most to least throughput from which background load and cost of an interaction can be told apart."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """Interactions and machine at one number of users."""
+
+    users: int
+    n: int
+    """Completed interactions."""
+    seconds: float
+    """Time observed [s]."""
+    throughput: Estimate
+    response: Estimate
+    """Mean response time [s]."""
+    p90: Estimate
+    service: Estimate
+    """CPU time of an interaction [s], as its own processes used it."""
+    think: Estimate
+    """Think time [s]."""
+    waited: Estimate | None
+    """Wait for a CPU of an interaction [s], where it was measured."""
+    machine_cpu: float | None
+    """CPU time of the machine per second; None where it was not recorded."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """Memory of the users and of everything else, shared pages once."""
+
+    total_bytes: float
+    base_bytes: float
+    """Memory in use without users."""
+    user: Estimate
+    """Memory that a further user takes [byte]."""
+    user_sd_bytes: float
+    """Standard deviation between users."""
+    largest_bytes: float
+    """Memory of the largest user seen."""
+    peak: int
+    """Users at most."""
+    shared_once: bool
+    """True if pages that users share are counted once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """Users, work and machine of one or several logs."""
+
+    names: tuple[str, ...]
+    machine: Machine
+    """Machine that was measured, with its background load."""
+    stretches: tuple[Stretch, ...]
+    """By number of users; those with the same number from several logs or sessions are joined."""
+    extra_cpu_s: float
+    """CPU time per interaction outside its own processes: terminals, kernel threads [s]."""
+    services: Array
+    """CPU time of each interaction [s]."""
+    memory: Memory | None
+    caveats: tuple[Caveat, ...]
+
+    @property
+    def n(self) -> int:
+        """Completed interactions."""
+        return sum(one.n for one in self.stretches)
+
+    @property
+    def peak(self) -> int:
+        """Most users measured; 1 where nothing was."""
+        return max((one.users for one in self.stretches), default=1)
+
+    def levels(self) -> tuple[Level, ...]:
+        """Levels as the model takes them."""
+        return tuple(
+            Level(
+                users=one.users,
+                response_s=one.response.value,
+                response_error=_error(one.response),
+                cpu_s=one.service.value + self.extra_cpu_s,
+                cpu_error=_error(one.service),
+                think_s=one.think.value,
+                think_error=_error(one.think),
+                throughput_per_s=one.throughput.value,
+            )
+            for one in self.stretches
+        )
+
+
+def _error(estimate: Estimate) -> float:
+    """Standard error for which the interval would be that of a normal distribution."""
+    if estimate.low is None or estimate.high is None:
+        return 0.5 * abs(estimate.value)
+    return max((estimate.high - estimate.low) / (2.0 * 1.96), 1e-9)
+
+
+def measured(logs: Sequence[Log], names: Sequence[str]) -> Measured | NotApplicable:
+    """Work, waits and machine by number of users.
+
+    The time after a change of the number of users is left out until the users have settled: twice the mean
+    time from one input of a user to the next, or 30 % of the time if that is shorter.
+    """
+    parts: dict[int, list[_Part]] = {}
+    caveats: list[Caveat] = []
+    for log in logs:
+        inputs = interactions.read(log, ["think_s", "run_delay_s", "waited"])
+        if inputs is None:
+            return NotApplicable(
+                f"{log.path.name} has no interactions: inputs and response times were not recorded",
+                "play users while recording (`thinktime play`), or give the work of a user with --from FILE.toml",
+            )
+        for part in _parts(log, inputs):
+            parts.setdefault(part.users, []).append(part)
+    stretches, few = [], []
+    for users, found in sorted(parts.items()):
+        if sum(len(part.response) for part in found) < N_LEAST:
+            few.append(users)
+        else:
+            stretches.append(_stretch(users, found))
+    if few:
+        caveats.append(Caveat("few_completed", users=tuple(few), least=N_LEAST))
+    if not stretches:
+        return NotApplicable(
+            f"no number of users has {N_LEAST} completed interactions",
+            "record for longer, or with more users",
+        )
+    cpus = {facts.last_machine(log).whole("cpus", least=1) for log in logs}
+    if len(cpus) != 1 or None in cpus:
+        return NotApplicable(
+            "the logs are of machines with different numbers of CPUs, or do not say how many",
+            "give logs of one machine",
+        )
+    count = int(next(iter(cpus)) or 1)
+    background, extra = _others(stretches)
+    return Measured(
+        names=tuple(names),
+        machine=Machine(cpus=count, background=min(background, 0.9 * count)),
+        stretches=tuple(stretches),
+        extra_cpu_s=extra,
+        services=np.concatenate([part.service for found in parts.values() for part in found]),
+        memory=_memory(logs),
+        caveats=tuple(caveats),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    """One contiguous stretch of one log with one number of users."""
+
+    users: int
+    seconds: float
+    response: Array
+    """Of the completed interactions, in the order of arrival [s]."""
+    service: Array
+    think: Array
+    waited: Array
+    counts: Array
+    """Completions in equal pieces of the time."""
+    machine_cpu_s: float
+    """CPU time of the machine in the intervals that lie in it; nan where not recorded."""
+    machine_s: float
+    """Length of these intervals."""
+
+
+PIECES = 16
+
+
+def _parts(log: Log, inputs: Interactions) -> Iterator[_Part]:
+    """Contiguous stretches of a log with one number of users, settled."""
+    waited = inputs.columns["waited"] != 0.0
+    due, population = inputs.times["due"], np.rint(inputs.columns["population"])
+    end = float(np.nanmax(np.concatenate([due, inputs.times["completion"]])))
+    spans = sessions(log, inputs.origin_us, 0.0, end)
+    think = _think(inputs)
+    cycle = float(np.nanmean(inputs.response)) + float(np.nanmean(think))
+    observed = observations.read(log, [*BUSY, "cpu_exact_s"])
+    for span in spans:
+        inside = np.flatnonzero((due >= span.start) & (due <= span.end) & ~np.isnan(population))
+        if not len(inside):
+            continue
+        changes = np.flatnonzero(np.diff(population[inside])) + 1
+        for rows in np.split(inside, changes):
+            first = float(due[rows[0]])
+            last = (
+                span.end
+                if rows[-1] == inside[-1]
+                else float(due[inside[np.searchsorted(inside, rows[-1]) + 1]])
+            )
+            start = first + min(SETTLING_CYCLES * cycle, SETTLING_MOST * (last - first))
+            if last > start:
+                yield _part(inputs, observed, think, waited, (start, last), int(population[rows[0]]))
+
+
+def _think(inputs: Interactions) -> Array:
+    """Think time before each interaction [s]."""
+    think: Array = inputs.columns["think_s"]
+    return think
+
+
+def _part(
+    inputs: Interactions,
+    observed: Observations,
+    think: Array,
+    waited: NDArray[np.bool_],
+    span: tuple[float, float],
+    users: int,
+) -> _Part:
+    start, end = span
+    completion, due = inputs.times["completion"], inputs.times["due"]
+    # By arrival, whenever they were completed: of those completed in a stretch, the long ones are missing.
+    rows = np.flatnonzero((due >= start) & (due < end) & ~np.isnan(completion) & waited)
+    ended = np.sort(completion[(completion >= start) & (completion < end)])
+    edges = np.linspace(start, end, PIECES + 1)
+    begin = (observed.start_us - inputs.origin_us) / 1e6
+    whole = (begin >= start - 0.02) & (begin + observed.length_s <= end + 0.02)
+    busy = observed.columns["cpu_exact_s"][whole]
+    if np.isnan(busy).any() or not len(busy):
+        busy = observed.total(BUSY)[whole]
+    known = ~np.isnan(busy)
+    return _Part(
+        users=users,
+        seconds=end - start,
+        response=inputs.response[rows],
+        service=inputs.service[rows],
+        think=think[rows],
+        waited=inputs.columns["run_delay_s"][rows],
+        counts=np.diff(np.searchsorted(ended, edges)).astype(np.float64),
+        machine_cpu_s=float(busy[known].sum()) if known.any() else math.nan,
+        machine_s=float(observed.length_s[whole][known].sum()),
+    )
+
+
+def _stretch(users: int, parts: Sequence[_Part]) -> Stretch:
+    response, service, think, waited = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("response", "service", "think", "waited")
+    )
+    counts = np.concatenate([part.counts for part in parts])
+    lengths = np.concatenate([np.full(PIECES, part.seconds / PIECES) for part in parts])
+    served = ~np.isnan(service)
+    machine_s = sum(part.machine_s for part in parts)
+    cpu = sum(part.machine_cpu_s for part in parts)
+    measured_wait = waited[~np.isnan(waited)]
+    return Stretch(
+        users=users,
+        n=len(response),
+        seconds=float(lengths.sum()),
+        throughput=batch_means.batch_ratio(counts, lengths).with_unit("1/s"),
+        response=batch_means.batch_ratio(response).with_unit("s"),
+        p90=quantile_in_time(response, 0.9).with_unit("s"),
+        service=batch_means.batch_ratio(service[served]).with_unit("s"),
+        think=batch_means.batch_ratio(think[~np.isnan(think)]).with_unit("s"),
+        waited=batch_means.batch_ratio(measured_wait).with_unit("s") if len(measured_wait) else None,
+        machine_cpu=cpu / machine_s if machine_s > 0.0 and not math.isnan(cpu) else None,
+    )
+
+
+def _others(stretches: Sequence[Stretch]) -> tuple[float, float]:
+    """Background load [s/s], and CPU time per interaction outside its own processes [s].
+
+    What the machine used beyond the interactions' own time is a constant part and one for each interaction,
+    by non-negative least squares; all of it is constant where the throughput hardly varies.
+    """
+    from scipy import optimize
+
+    known = [one for one in stretches if one.machine_cpu is not None]
+    if not known:
+        return 0.0, 0.0
+    throughput = np.array([one.throughput.value for one in known])
+    used = np.array([one.machine_cpu or 0.0 for one in known])
+    beyond = np.maximum(used - throughput * [one.service.value for one in known], 0.0)
+    weight = np.sqrt([one.seconds for one in known])
+    if len(known) < 2 or throughput.max() < SLOPE_LEAST * throughput.min():
+        return float(np.average(beyond, weights=weight**2)), 0.0
+    found, _ = optimize.nnls(np.column_stack([weight, weight * throughput]), weight * beyond)
+    return float(found[0]), float(found[1])
+
+
+def _memory(logs: Sequence[Log]) -> Memory | None:
+    """Memory by user; None where it was not recorded.
+
+    Where the number of users varied, a further user takes what the memory in use grew by, shared pages counted
+    once; elsewhere the mean resident memory of a user, in which they are counted for each.
+    """
+    users, used, total = [], [], 0.0
+    each: list[float] = []
+    for log in logs:
+        inputs = interactions.read(log)
+        observed = observations.read(log, MEMORY)
+        if inputs is None or not len(observed):
+            continue
+        there = inputs.population_in(observed)
+        in_use = observed.columns["memory_total_bytes"] - observed.columns["memory_available_bytes"]
+        known = ~np.isnan(there) & ~np.isnan(in_use)
+        if known.any():
+            total = max(total, float(np.nanmax(observed.columns["memory_total_bytes"])))
+            users.append(np.rint(there[known]))
+            used.append(in_use[known])
+        each += _of_each(log)
+    if not users or not total:
+        return None
+    number, in_use = np.concatenate(users), np.concatenate(used)
+    mean, spread = (float(np.mean(each)), float(np.std(each, ddof=1))) if len(each) > 1 else (math.nan, 0.0)
+    levels = np.unique(number)
+    means = np.array([in_use[number == one].mean() for one in levels])
+    if len(levels) >= LEVELS_LEAST and levels.max() >= SLOPE_LEAST * max(levels.min(), 1.0):
+        user = _slope(levels, means)
+    elif not math.isnan(mean):
+        user = batch_means.plain_mean(each).with_unit("byte")
+    else:
+        return None
+    relative = spread / mean if mean > 0.0 else 0.0
+    base = float(np.mean(means - user.value * levels))
+    return Memory(
+        total_bytes=total,
+        base_bytes=max(base, 0.0),
+        user=user,
+        user_sd_bytes=relative * user.value,
+        largest_bytes=max(each, default=math.nan),
+        peak=int(levels.max()),
+        shared_once="slope" in user.method,
+    )
+
+
+def _slope(levels: Array, means: Array) -> Estimate:
+    """Growth of the memory in use for a further user, by the line through the means of the levels."""
+    from scipy import stats
+
+    line = stats.linregress(levels, means)
+    reach = float(stats.t.ppf(0.975, len(levels) - 2)) * float(line.stderr)
+    slope = max(float(line.slope), 0.0)
+    return Estimate(
+        value=slope,
+        unit="byte",
+        low=max(slope - reach, 0.0),
+        high=slope + reach,
+        n=len(levels),
+        method="slope of the memory in use against users",
+    )
+
+
+def _of_each(log: Log) -> list[float]:
+    """Mean resident memory of each user that played [byte]."""
+    import polars as pl
+
+    sessions_of = {
+        key
+        for session in facts.sessions(log)
+        for key in session.facts.table("terminals").table("outcome").table("sessions").values.values()
+    }
+    if not sessions_of or not log.has("users"):
+        return []
+    frame = (
+        log.users()
+        .filter(pl.col("user").is_in(list(sessions_of)) & pl.col("memory_bytes").is_not_null())
+        .group_by("user")
+        .agg(pl.col("memory_bytes").cast(pl.Float64).mean())
+        .sort("user")
+        .collect()
+    )
+    return [float(value) for value in frame["memory_bytes"]]

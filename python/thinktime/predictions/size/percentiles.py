@@ -1,0 +1,108 @@
+"""Percentiles of response times by number of users, by simulation with the measured distribution of work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thinktime.models.sizing import Machine, Work, course
+from thinktime.sources import simulated
+from thinktime.stats.estimate import NotApplicable
+
+Array = NDArray[np.float64]
+
+RESPONSES = {0.5: "median_response_s", 0.9: "p90_response_s", 0.95: "p95_response_s", 0.99: "p99_response_s"}
+POINTS = 10
+"""Numbers of users that are simulated; those between are interpolated."""
+INTERACTIONS = 24_000
+"""Interactions of a simulation, over its replications."""
+REPLICATIONS = 4
+GROUPS = 100
+"""Service times that stand for all: means of as many equal parts of those measured."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Percentiles:
+    """Ratios of percentiles to the mean, by number of users."""
+
+    users: Array
+    """Numbers of users simulated, ascending."""
+    ratios: dict[float, Array]
+    """By part of the responses."""
+    agreement: float
+    """Largest relative difference of a simulated mean from the solution of the model."""
+
+    def ratio(self, q: float, most: int) -> Array:
+        """Ratio of the percentile to the mean with 1, 2, ..., `most` users."""
+        at = np.arange(1.0, most + 1.0)
+        result: Array = np.interp(np.log(at), np.log(self.users), self.ratios[q])
+        return result
+
+
+def percentiles(
+    work: Work, machine: Machine, services: Array, most: int, quantiles: Sequence[float], *, seed: int
+) -> Percentiles:
+    """Percentiles over means with 1 to `most` users.
+
+    The stations are those of the model; a CPU time is drawn from those measured, what is served one at a time
+    and the delay are exponential, and background load slows the CPUs.
+    """
+    grid = np.unique(np.rint(np.geomspace(1.0, most, min(POINTS, most))).astype(int))
+    exact = course(work, machine, most).response_s
+    ratios: dict[float, list[float]] = {q: [] for q in quantiles}
+    differences = []
+    for users in grid.tolist():
+        run = _simulated(work, machine, services, users, seed)
+        mean = run.estimate("mean_response_s")
+        assert not isinstance(mean, NotApplicable)
+        differences.append(abs(mean.value / float(exact[users - 1]) - 1.0))
+        for q in quantiles:
+            value = run.estimate(RESPONSES[q])
+            assert not isinstance(value, NotApplicable)
+            ratios[q].append(value.value / mean.value)
+    return Percentiles(
+        users=grid.astype(np.float64),
+        ratios={q: np.array(values) for q, values in ratios.items()},
+        agreement=max(differences),
+    )
+
+
+def _simulated(work: Work, machine: Machine, services: Array, users: int, seed: int) -> simulated.Simulated:
+    grown = work.cpu_s * (1.0 + work.growth * users / (users + machine.cpus))
+    scale = grown / (machine.cpu_speed * float(services.mean()))
+    slowed = machine.cpus / (machine.cpus - machine.background / machine.cpu_speed)
+    parts = np.array_split(np.sort(services), min(GROUPS, len(services)))
+    values = [float(part.mean()) * scale * slowed for part in parts]
+    stations = [
+        {
+            "name": "cpu",
+            "discipline": "processor_sharing",
+            "servers": machine.cpus,
+            "service": {
+                "kind": "discrete",
+                "values": values,
+                "weights": [len(part) / len(services) for part in parts],
+            },
+        }
+    ]
+    if work.serial_s > 0.0:
+        mean = work.serial_s / machine.serial_speed
+        stations.append({"name": "serial", "discipline": "fcfs", "service": f"exponential(mean={mean!r})"})
+    if work.delay_s > 0.0:
+        stations.append(
+            {"name": "rest", "discipline": "delay", "service": f"exponential(mean={work.delay_s!r})"}
+        )
+    cycle = work.think_s + float(course(work, machine, users).response_s[-1])
+    length = INTERACTIONS / REPLICATIONS / users * cycle
+    given = {
+        "users": users,
+        "think": f"exponential(mean={work.think_s!r})",
+        "stations": stations,
+        "length": length * 1.1,
+        "warm_up": length * 0.1,
+        "interval": length * 1.1,
+    }
+    return simulated.simulate("network", given, replications=REPLICATIONS, seed=seed)

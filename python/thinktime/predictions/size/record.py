@@ -1,0 +1,79 @@
+"""The answer for programs: one object for each number of users and quantity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from thinktime.predictions.size.answer import Size
+from thinktime.predictions.size.section import Answers
+from thinktime.stats.estimate import Estimate
+
+
+def of(answers: Answers) -> dict[str, Any]:
+    """Answer, predictions and measurement as plain values, in SI units.
+
+    ``answer`` has ``users, low, high, limit, goal``; each of ``predictions`` has ``users, quantity, value,
+    low, high, unit, kind``, where ``kind`` is ``measured`` or ``predicted``; ``plans`` has the answer of each
+    plan; ``checked`` the predictions of the log's own upper numbers of users.
+    """
+    return {
+        "answer": _answer(answers.first),
+        "plans": [
+            {"plan": name} | _answer(size) for name, size in zip(answers.names, answers.sizes, strict=True)
+        ],
+        "predictions": [*_measured(answers), *_predicted(answers.first)],
+        "checked": [
+            {
+                "users": one.users,
+                "predicted_s": one.predicted.value,
+                "measured_s": one.measured.value,
+                "error": one.error,
+                "holds": one.holds,
+                "rivals_s": dict(one.rivals),
+            }
+            for one in answers.checked
+        ],
+    }
+
+
+def _answer(size: Size) -> dict[str, Any]:
+    best = size.answer
+    users = best.users
+    return {
+        "users": None if users is None else round(users.value),
+        "low": best.at_least if users is None or users.low is None else round(users.low),
+        "high": None if users is None or users.high is None else round(users.high),
+        "limit": best.limit,
+        "goal": best.goal.words,
+    }
+
+
+def _row(users: int, quantity: str, value: Estimate, kind: str) -> dict[str, Any]:
+    return {
+        "users": users,
+        "quantity": quantity,
+        "value": value.value,
+        "low": value.low,
+        "high": value.high,
+        "unit": value.unit,
+        "kind": kind,
+    }
+
+
+def _measured(answers: Answers) -> Iterator[dict[str, Any]]:
+    for one in answers.measured.stretches:
+        yield _row(one.users, "response_s", one.response, "measured")
+        yield _row(one.users, "p90_response_s", one.p90, "measured")
+        yield _row(one.users, "throughput_per_s", one.throughput, "measured")
+
+
+def _predicted(size: Size) -> Iterator[dict[str, Any]]:
+    for row in size.rows:
+        yield _row(row.users, "response_s", row.response, "predicted")
+        yield _row(row.users, "p90_response_s", row.p90, "predicted")
+        yield _row(row.users, "throughput_per_s", row.throughput, "predicted")
+        yield _row(row.users, "cpu_utilisation", row.utilisation, "predicted")
+        yield _row(row.users, "rest_utilisation", row.rest, "predicted")
+        if row.memory is not None:
+            yield _row(row.users, "memory_suffices", row.memory, "predicted")

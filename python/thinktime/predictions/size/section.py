@@ -1,0 +1,399 @@
+"""Document of an answer: sentences, tables and curves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from thinktime.documents import format as shown
+from thinktime.documents.charts import Axis
+from thinktime.documents.document import Col, Cols, Document, Figure, Finding, Highlight, Key, Section, Table
+from thinktime.documents.series import Point, Series
+from thinktime.documents.wording import listed
+from thinktime.models.sizing import ASSUMPTIONS, SOURCE, Fit
+from thinktime.predictions import prediction as predicted
+from thinktime.predictions.size.answer import Checked, Fits, Plan, Row, Size, longer
+from thinktime.predictions.size.measured import Measured
+from thinktime.stats.estimate import Estimate
+
+TITLE = "How many users fit?"
+LIMITS = {
+    "cpu": "the CPUs",
+    "rest": "what serves one interaction at a time (a disk, a lock)",
+    "memory": "memory",
+    "users": "nothing within the numbers of users looked at",
+    "unmeasured": "nothing that was measured",
+}
+HALF_WIDTH = 0.15
+"""Interval that an answer should have, as a share of the response time."""
+MEASURED, PREDICTED = (
+    Key("measured", colour="system", shape="circle"),
+    Key("predicted", colour="user", shape="line"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """Everything that a page shows."""
+
+    measured: Measured
+    fitted: Fit
+    sizes: tuple[Size, ...]
+    """The first is the plan that was asked for, the others its variants."""
+    names: tuple[str, ...]
+    """Of the plans."""
+    checked: tuple[Checked, ...]
+
+    @property
+    def first(self) -> Size:
+        """Answer that was asked for."""
+        return self.sizes[0]
+
+
+def document(answers: Answers) -> Document:
+    """Page of an answer."""
+    answer = section(answers)
+    size = answers.first
+    return Document(
+        title="How many users fit?",
+        subtitle=_subtitle(answers),
+        findings=tuple(Finding(text, section=answer.name) for text in answer.summary),
+        highlights=_highlights(size),
+        sections=(answer,),
+        facts=_facts(answers),
+        facts_title="What was measured?",
+        origin="Made by thinktime: the same log and options give the same page.",
+    )
+
+
+def _subtitle(answers: Answers) -> str:
+    size = answers.first
+    cpus = shown.count(size.machine.cpus, "CPU")
+    memory = "" if size.memory_bytes is None else f", {shown.quantity(size.memory_bytes, 'byte')} of memory"
+    origin = listed(answers.measured.names) if answers.measured.names else "figures that were given"
+    return f"{cpus}{memory}; from {origin}."
+
+
+def _highlights(size: Size) -> tuple[Highlight, ...]:
+    best = size.answer
+    if best.users is None:
+        return ()
+    return (
+        Highlight(
+            name="size-users",
+            label="Users that fit",
+            value=best.users,
+            unit="",
+            note=best.goal.words,
+            section="size",
+        ),
+    )
+
+
+def _facts(answers: Answers) -> tuple[tuple[str, str], ...]:
+    measured = answers.measured
+    if not measured.stretches:
+        return ()
+    seconds = sum(one.seconds for one in measured.stretches)
+    users = [one.users for one in measured.stretches]
+    return (
+        ("Interactions", f"{measured.n}"),
+        ("Time", shown.duration(seconds)),
+        ("Numbers of users", listed([str(one) for one in users])),
+        ("Background load", f"{shown.number(measured.machine.background)} CPUs"),
+    )
+
+
+def section(answers: Answers) -> Section:
+    """Section of an answer."""
+    size = answers.first
+    return Section(
+        name="size",
+        title=TITLE,
+        summary=tuple(_sentences(answers)),
+        tables=(
+            _limits(size),
+            *((_plans(answers),) if len(answers.sizes) > 1 else ()),
+            _predictions(size),
+            *((_checks(answers.checked),) if answers.checked else ()),
+            _work(answers),
+            predicted.assumptions_table("size", ASSUMPTIONS),
+        ),
+        figures=tuple(_figures(answers)),
+        caveats=tuple(_caveats(answers)),
+        method=_method(answers),
+    )
+
+
+def _sentences(answers: Answers) -> Iterator[str]:
+    size = answers.first
+    best = size.answer
+    machine = f"{shown.count(size.machine.cpus, 'CPU')}"
+    if best.users is None:
+        yield (
+            f"All {best.at_least} users that were looked at fit on {machine}: no goal fails."
+            if best.limit == "users"
+            else f"No goal could be judged: {LIMITS[best.limit]} limits the users."
+        )
+    else:
+        number = round(best.users.value)
+        yield (
+            f"{_fitting(best)} on {machine}: {best.goal.words}. Beyond that, {LIMITS[best.limit]} "
+            f"{'run' if best.limit == 'cpu' else 'runs'} short."
+        )
+        if number >= 1 and size.marginal_s is not None:
+            yield f"At that number one more user makes the mean response {shown.quantity(size.marginal_s, 's')} longer."
+    for other in size.fits[1:]:
+        yield _other(other)
+    if answers.checked:
+        yield _own_error(answers.checked)
+    elif answers.measured.stretches:
+        yield (
+            "The log has one number of users: how good the prediction is cannot be checked on it. Record at "
+            "another number as well."
+        )
+
+
+def _fitting(best: Fits) -> str:
+    assert best.users is not None
+    number, low, high = best.users.value, best.users.low, best.users.high
+    if number < 1.0:
+        return "Not one user fits"
+    if low is None or high is None or low == high:
+        return f"{shown.count(round(number), 'user')} fit" + ("s" if round(number) == 1 else "")
+    return f"{number:.0f} users fit ({low:.0f} to {high:.0f})"
+
+
+def _other(one: Fits) -> str:
+    if one.limit == "unmeasured":
+        return f"Whether {one.goal.words} is not known: the log does not have it."
+    if one.users is None:
+        return f"With all {one.at_least} users looked at, {one.goal.words}."
+    return f"Up to {one.users.value:.0f} users, {one.goal.words}."
+
+
+def _own_error(checked: Sequence[Checked]) -> str:
+    worst = max(checked, key=lambda one: abs(one.error))
+    held = sum(one.holds for one in checked)
+    most = checked[-1]
+    text = (
+        f"Checked on this log: predicted from the lower numbers of users alone, the mean response with "
+        f"{most.users} users is {shown.estimate(most.predicted)}; measured was {shown.estimate(most.measured)}"
+    )
+    if len(checked) > 1:
+        text += (
+            f". Of {len(checked)} such predictions, {held} agree within both intervals, and the worst is "
+            f"{abs(worst.error) * 100:.0f} % off"
+        )
+    return f"{text}."
+
+
+def _limits(size: Size) -> Table:
+    return Table.of(
+        size.fits,
+        Col("goal", lambda one: one.goal.words),
+        Col("users", lambda one: f"at least {one.at_least}" if one.users is None else one.users),
+        Col("limit", lambda one: LIMITS[one.limit]),
+        name="size-limits",
+        caption="Users that meet each goal",
+    )
+
+
+def _plans(answers: Answers) -> Table:
+    return Table.of(
+        list(zip(answers.names, answers.sizes, strict=True)),
+        Col("plan", lambda item: item[0]),
+        Col("users that fit", lambda item: _number(item[1].answer)),
+        Col("limit", lambda item: LIMITS[item[1].answer.limit]),
+        name="size-plans",
+        caption="What would a change bring?",
+    )
+
+
+def _number(best: Fits) -> Estimate | str:
+    return f"at least {best.at_least}" if best.users is None else best.users
+
+
+def _predictions(size: Size) -> Table:
+    return Table.of(
+        size.rows,
+        Col("users", lambda row: row.users),
+        Col("response", lambda row: row.response),
+        Col("90 % within", lambda row: row.p90),
+        Col("throughput", lambda row: row.throughput),
+        Col("CPUs busy", lambda row: row.utilisation, unit="share"),
+        Cols(
+            ["memory suffices"] if size.rows and size.rows[0].memory is not None else [],
+            lambda row: [] if row.memory is None else [row.memory],
+            unit="share",
+        ),
+        name="size-users",
+        caption="Predicted by number of users",
+    )
+
+
+def _checks(checked: Sequence[Checked]) -> Table:
+    rivals = list(dict.fromkeys(name for one in checked for name in one.rivals))
+    return Table.of(
+        checked,
+        Col("users", lambda one: one.users),
+        Col("response, predicted", lambda one: one.predicted),
+        Col("measured", lambda one: one.measured),
+        Col("error", lambda one: f"{100 * one.error:+.0f} %"),
+        Col("throughput, predicted", lambda one: one.throughput_predicted),
+        Col("measured, throughput", lambda one: one.throughput_measured),
+        Cols(
+            [f"error of the {name}" for name in rivals],
+            lambda one: [
+                f"{100 * (one.rivals[name] / one.measured.value - 1.0):+.0f} %"
+                if name in one.rivals
+                else None
+                for name in rivals
+            ],
+        ),
+        name="size-checked",
+        caption="Own error: the upper numbers of users, predicted from the lower ones",
+    )
+
+
+def _work(answers: Answers) -> Table:
+    measured, work = answers.measured, answers.fitted
+    draws = work.draws
+
+    def of(name: str, values: Sequence[float]) -> tuple[str, Estimate]:
+        import numpy as np
+
+        low, middle, high = np.quantile(values, (0.025, 0.5, 0.975))
+        return name, Estimate(
+            value=float(middle), unit="s", low=float(low), high=float(high), n=measured.n, method="fit"
+        )
+
+    rows = [
+        of("CPU time of an interaction, idle machine", [one.cpu_s for one in draws]),
+        of("one at a time (disk, lock)", [one.serial_s for one in draws]),
+        of("other waits", [one.delay_s for one in draws]),
+        of("think time", [one.think_s for one in draws]),
+    ]
+    return Table.of(
+        rows,
+        Col("quantity", lambda row: row[0]),
+        Col("time", lambda row: row[1]),
+        name="size-work",
+        caption="Work of an interaction, fitted",
+        folded=True,
+    )
+
+
+def _figures(answers: Answers) -> Iterator[Figure]:
+    size = answers.first
+    measured = [] if not size.plan.is_as_measured else list(answers.measured.stretches)
+    drawn = [row for row in size.course if row.users <= _shown_to(answers)]
+    yield _figure(
+        "response",
+        "Response time",
+        [Point(key=PREDICTED, x=row.users, label=str(row.users), y=row.response) for row in drawn],
+        [Point(key=MEASURED, x=one.users, label=str(one.users), y=one.response) for one in measured],
+        "response time [s]",
+    )
+    yield _figure(
+        "throughput",
+        "Throughput",
+        [Point(key=PREDICTED, x=row.users, label=str(row.users), y=row.throughput) for row in drawn],
+        [Point(key=MEASURED, x=one.users, label=str(one.users), y=one.throughput) for one in measured],
+        "interactions per second",
+    )
+
+
+def _shown_to(answers: Answers) -> int:
+    """Users up to which curves are drawn."""
+    size = answers.first
+    best = size.answer
+    fitting = best.at_least if best.users is None else best.users.value
+    asked = max((row.users for row in size.rows), default=1)
+    return int(max(asked, min(answers.measured.peak, 4 * fitting), 1.5 * fitting, 2))
+
+
+def _figure(name: str, title: str, curve: list[Point], measured: list[Point], axis: str) -> Figure:
+    series = Series([*curve, *measured], order=(PREDICTED, MEASURED) if measured else (PREDICTED,))
+    return Figure(
+        name=f"size-{name}",
+        title=f"{title} by number of users",
+        chart=series.curves(Axis("users"), Axis.from_zero(axis, series.rows()), dotted=bool(measured)),
+        data=series.table(f"size-{name}-data", f"{title} by number of users", "users", folded=True),
+        alt=f"{title}, predicted: {series.course(PREDICTED)} users.",
+        keys=series.legend,
+        half=True,
+    )
+
+
+def _caveats(answers: Answers) -> Iterator[str]:
+    size, measured = answers.first, answers.measured
+    if size.memory_bytes is None:
+        yield "Memory was not recorded with the users: the number that fits says nothing about it."
+    elif measured.memory is not None and not measured.memory.shared_once:
+        yield (
+            "The memory of a user is its resident memory, in which shared pages count for each: fewer bytes are "
+            "needed. A log in which the number of users varies gives what a further user takes."
+        )
+    best = size.answer
+    if measured.stretches and best.users is not None and best.users.value > 2.0 * measured.peak:
+        yield (
+            f"The most users measured are {measured.peak}: the answer goes beyond twice that, where anything that "
+            "was not short then may become so."
+        )
+    at = next((row for row in size.rows if best.users is not None and row.users == best.users.value), None)
+    if at is not None and measured.stretches:
+        needed = longer(measured, HALF_WIDTH, at.response)
+        if needed is not None:
+            yield (
+                f"The response time at that number is known to {_half(at):.0f} % only. Beyond the knee 1 % of "
+                f"demand is 2 to 3 % of response; record for about {shown.duration(needed)} in all to know it to "
+                f"{100 * HALF_WIDTH:.0f} %."
+            )
+    for caveat in measured.caveats:
+        if caveat.kind == "few_completed":
+            users = listed([str(one) for one in caveat.values["users"]])
+            yield (
+                f"With {users} users fewer than {caveat.values['least']} interactions were completed; they are "
+                "left out."
+            )
+    if size.agreement > 0.1:
+        yield (
+            f"Simulated mean responses differ by up to {100 * size.agreement:.0f} % from those of the model: take the "
+            "percentiles with care."
+        )
+
+
+def _half(row: Row) -> float:
+    assert row.response.low is not None and row.response.high is not None
+    return 50.0 * (row.response.high - row.response.low) / row.response.value
+
+
+def _method(answers: Answers) -> str:
+    size = answers.first
+    return (
+        "CPU time, think time and response time are measured by number of users; what the response has beyond "
+        "CPU time and the wait for it is fitted, as a delay and as a station that serves one at a time. Means: "
+        f"exact mean value analysis, with background load as arrivals ({SOURCE}). Percentiles: simulation with the "
+        "distribution of CPU times measured, within "
+        f"{100 * size.agreement:.0f} % of the means. Intervals: over draws from all that agrees with the measurement, "
+        "the error of the model (5 %) included."
+    )
+
+
+def plan_words(plan: Plan) -> str:
+    """Plan in words: ``4 CPUs, 64 GB``."""
+    parts = [
+        *([shown.count(plan.cpus, "CPU")] if plan.cpus else []),
+        *([f"CPUs {plan.cpu_speed:g} times as fast"] if plan.cpu_speed != 1.0 else []),
+        *([f"disk {plan.disk_speed:g} times as fast"] if plan.disk_speed != 1.0 else []),
+        *([shown.quantity(plan.memory_bytes, "byte")] if plan.memory_bytes else []),
+        *([f"think {shown.quantity(plan.think_s, 's')}"] if plan.think_s is not None else []),
+        *([f"CPU time x {plan.cpu:g}"] if plan.cpu != 1.0 else []),
+        *([f"other time x {plan.rest:g}"] if plan.rest != 1.0 else []),
+        *([f"memory of a user x {plan.memory:g}"] if plan.memory != 1.0 else []),
+    ]
+    return ", ".join(parts) or "as measured"
+
+
+__all__ = ["Answers", "document", "plan_words", "section"]
