@@ -29,8 +29,8 @@ def command(
         typer.Option(
             "--goal",
             metavar="GOAL",
-            help="Goal that all users must have: 'p90 response < 2s', 'mean response < 500ms', 'throughput > "
-            "5/s', 'utilisation < 80%', 'memory > 95%'. Repeatable. By default, the mean response at most twice "
+            help="Goal to meet: 'p90 response < 2s', 'mean response < 500ms', 'throughput > 5/s', "
+            "'utilisation < 80%', 'memory > 95%'. Repeatable. By default, a mean response of at most twice "
             "that of a user alone, and memory that suffices with 95 %.",
         ),
     ] = None,
@@ -144,7 +144,8 @@ def _changed(pairs: list[str], plan: Plan, place: str) -> Plan:
         elif key == "think":
             plan = replace(plan, think_s=exact(seconds, value, item))
         elif key in factors:
-            plan = replace(plan, **{factors[key]: positive(item, exact(number, value, item))})
+            changed: dict[str, Any] = {factors[key]: positive(item, exact(number, value, item))}
+            plan = replace(plan, **changed)
         else:
             raise InputError(f"{place}{key}: is not known; the names are {WHAT_IF}")
     return plan

@@ -1,4 +1,4 @@
-"""How many users a machine holds: predictions by number of users, the number that meets every goal, its limit."""
+"""How many users a machine holds: predictions, the number that meets every goal, and its limit."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ class _Curves:
     @property
     def most(self) -> int:
         """Users looked at."""
-        return self.courses.response_s.shape[1]
+        return int(self.courses.response_s.shape[1])
 
     def response(self, quantile: float | None) -> Array:
         """Response times by draw and number of users, or a percentile of them."""
@@ -230,7 +230,8 @@ class _Curves:
 
     def enough(self, users: Array) -> Array:
         """Probability that the memory suffices for these users, by draw of the memory of a user."""
-        assert self.memory is not None and self.memory_bytes is not None
+        assert self.memory is not None
+        assert self.memory_bytes is not None
         low, high = self.memory.user.low, self.memory.user.high
         error = 0.0 if low is None or high is None else (high - low) / (2.0 * 1.96)
         # Quantiles of the mean, as many as there are draws of the rest.
@@ -243,7 +244,7 @@ class _Curves:
         result: Array = special.ndtr((left - need) / spread)
         return result
 
-    def meets(self, goal: Goal) -> Array | None:
+    def meets(self, goal: Goal) -> NDArray[np.bool_] | None:
         """True where a draw meets a goal; None where it was not measured."""
         if goal.kind == "memory":
             if self.memory is None:
@@ -324,7 +325,7 @@ def _fits(goal: Goal, curves: _Curves) -> Fits:
     return Fits(goal=goal, users=users, at_least=int(low), limit=_limit(goal, curves, int(middle)))
 
 
-def _from(goal: Goal, meets: Array, curves: _Curves) -> Fits:
+def _from(goal: Goal, meets: NDArray[np.bool_], curves: _Curves) -> Fits:
     most = float(np.median(curves.courses.throughput_per_s[:, -1]))
     limit = "users" if meets[:, -1].mean() >= 0.5 else "cpu" if most < goal.limit else "users"
     return Fits(goal=goal, users=None, at_least=0, limit=limit)
@@ -363,7 +364,8 @@ class Checked:
     def holds(self) -> bool:
         """True if the intervals of prediction and measurement overlap."""
         low, high = self.measured.low, self.measured.high
-        assert self.predicted.low is not None and self.predicted.high is not None
+        assert self.predicted.low is not None
+        assert self.predicted.high is not None
         return (high is None or self.predicted.low <= high) and (low is None or self.predicted.high >= low)
 
 

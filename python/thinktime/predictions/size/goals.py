@@ -22,8 +22,8 @@ HELP = (
 MEMORY_LEAST = 0.95
 """Probability with which memory suffices, where no goal says otherwise."""
 STRETCH = 2.0
-"""Mean response with N users over that of a user alone, where no goal says otherwise: waiting takes as long as
-the work itself."""
+"""Mean response with N users over that of a user alone, where no goal says otherwise: waiting then takes as
+long as the work itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

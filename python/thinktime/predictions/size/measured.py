@@ -35,7 +35,7 @@ MEMORY = ("memory_total_bytes", "memory_available_bytes")
 LEVELS_LEAST = 4
 """Numbers of users from which the memory of a further user is taken from their growth."""
 SLOPE_LEAST = 1.5
-"""Ratio of most to least throughput from which background load and cost of an interaction can be told apart."""
+"""Ratio of most to least throughput from which background load and the cost of an interaction are separated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +143,7 @@ def measured(logs: Sequence[Log], names: Sequence[str]) -> Measured | NotApplica
         if inputs is None:
             return NotApplicable(
                 f"{log.path.name} has no interactions: inputs and response times were not recorded",
-                "play users while recording (`thinktime play`), or give the work of a user with --from FILE.toml",
+                "play users while recording (`thinktime play`)",
             )
         for part in _parts(log, inputs):
             parts.setdefault(part.users, []).append(part)
@@ -315,8 +315,8 @@ def _others(stretches: Sequence[Stretch]) -> tuple[float, float]:
 def _memory(logs: Sequence[Log]) -> Memory | None:
     """Memory by user; None where it was not recorded.
 
-    Where the number of users varied, a further user takes what the memory in use grew by, shared pages counted
-    once; elsewhere the mean resident memory of a user, in which they are counted for each.
+    Where the number of users varied, a further user takes what the memory in use grew by, shared pages
+    counted once; elsewhere the mean resident memory of a user, in which they are counted for each.
     """
     users, used, total = [], [], 0.0
     each: list[float] = []

@@ -20,7 +20,8 @@ def of(answers: Answers) -> dict[str, Any]:
     return {
         "answer": _answer(answers.first),
         "plans": [
-            {"plan": name} | _answer(size) for name, size in zip(answers.names, answers.sizes, strict=True)
+            {"plan": _plain(name)} | _answer(size)
+            for name, size in zip(answers.names, answers.sizes, strict=True)
         ],
         "predictions": [*_measured(answers), *_predicted(answers.first)],
         "checked": [
@@ -37,6 +38,11 @@ def of(answers: Answers) -> dict[str, Any]:
     }
 
 
+def _plain(words: str) -> str:
+    """Words with ordinary blanks, for programs that compare them."""
+    return words.replace("\N{NO-BREAK SPACE}", " ")
+
+
 def _answer(size: Size) -> dict[str, Any]:
     best = size.answer
     users = best.users
@@ -45,7 +51,7 @@ def _answer(size: Size) -> dict[str, Any]:
         "low": best.at_least if users is None or users.low is None else round(users.low),
         "high": None if users is None or users.high is None else round(users.high),
         "limit": best.limit,
-        "goal": best.goal.words,
+        "goal": _plain(best.goal.words),
     }
 
 

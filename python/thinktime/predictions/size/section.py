@@ -142,7 +142,8 @@ def _sentences(answers: Answers) -> Iterator[str]:
             f"{'run' if best.limit == 'cpu' else 'runs'} short."
         )
         if number >= 1 and size.marginal_s is not None:
-            yield f"At that number one more user makes the mean response {shown.quantity(size.marginal_s, 's')} longer."
+            more = shown.quantity(size.marginal_s, "s")
+            yield f"At that number one more user makes the mean response {more} longer."
     for other in size.fits[1:]:
         yield _other(other)
     if answers.checked:
@@ -178,7 +179,8 @@ def _own_error(checked: Sequence[Checked]) -> str:
     most = checked[-1]
     text = (
         f"Checked on this log: predicted from the lower numbers of users alone, the mean response with "
-        f"{most.users} users is {shown.estimate(most.predicted)}; measured was {shown.estimate(most.measured)}"
+        f"{most.users} users is {shown.estimate(most.predicted)}; measured was "
+        f"{shown.estimate(most.measured)}"
     )
     if len(checked) > 1:
         text += (
@@ -332,52 +334,53 @@ def _caveats(answers: Answers) -> Iterator[str]:
         yield "Memory was not recorded with the users: the number that fits says nothing about it."
     elif measured.memory is not None and not measured.memory.shared_once:
         yield (
-            "The memory of a user is its resident memory, in which shared pages count for each: fewer bytes are "
-            "needed. A log in which the number of users varies gives what a further user takes."
+            "The memory of a user is its resident memory, in which shared pages count for each: fewer bytes "
+            "are needed. A log in which the number of users varies gives what a further user takes."
         )
     best = size.answer
     if measured.stretches and best.users is not None and best.users.value > 2.0 * measured.peak:
         yield (
-            f"The most users measured are {measured.peak}: the answer goes beyond twice that, where anything that "
-            "was not short then may become so."
+            f"The most users measured are {measured.peak}: the answer goes beyond twice that, where anything "
+            "that was not short then may become so."
         )
     at = next((row for row in size.rows if best.users is not None and row.users == best.users.value), None)
     if at is not None and measured.stretches:
         needed = longer(measured, HALF_WIDTH, at.response)
         if needed is not None:
             yield (
-                f"The response time at that number is known to {_half(at):.0f} % only. Beyond the knee 1 % of "
-                f"demand is 2 to 3 % of response; record for about {shown.duration(needed)} in all to know it to "
-                f"{100 * HALF_WIDTH:.0f} %."
+                f"The response time at that number is known to {_half(at):.0f} % only. Beyond the knee 1 % "
+                f"of demand is 2 to 3 % of response; record for about {shown.duration(needed)} in all to know "
+                f"it to {100 * HALF_WIDTH:.0f} %."
             )
     for caveat in measured.caveats:
         if caveat.kind == "few_completed":
             users = listed([str(one) for one in caveat.values["users"]])
             yield (
-                f"With {users} users fewer than {caveat.values['least']} interactions were completed; they are "
-                "left out."
+                f"With {users} users fewer than {caveat.values['least']} interactions were completed; they "
+                "are left out."
             )
     if size.agreement > 0.1:
         yield (
-            f"Simulated mean responses differ by up to {100 * size.agreement:.0f} % from those of the model: take the "
-            "percentiles with care."
+            f"Simulated mean responses differ by up to {100 * size.agreement:.0f} % from those of the model: "
+            "take the percentiles with care."
         )
 
 
 def _half(row: Row) -> float:
-    assert row.response.low is not None and row.response.high is not None
+    assert row.response.low is not None
+    assert row.response.high is not None
     return 50.0 * (row.response.high - row.response.low) / row.response.value
 
 
 def _method(answers: Answers) -> str:
     size = answers.first
     return (
-        "CPU time, think time and response time are measured by number of users; what the response has beyond "
-        "CPU time and the wait for it is fitted, as a delay and as a station that serves one at a time. Means: "
-        f"exact mean value analysis, with background load as arrivals ({SOURCE}). Percentiles: simulation with the "
-        "distribution of CPU times measured, within "
-        f"{100 * size.agreement:.0f} % of the means. Intervals: over draws from all that agrees with the measurement, "
-        "the error of the model (5 %) included."
+        "CPU time, think time and response time are measured by number of users; what the response has "
+        "beyond CPU time and the wait for it is fitted, as a delay and as a station that serves one at a time. "
+        f"Means: exact mean value analysis, with background load as arrivals ({SOURCE}). Percentiles: "
+        "simulation with the distribution of CPU times measured, within "
+        f"{100 * size.agreement:.0f} % of the means. Intervals: over draws from all that agrees with the "
+        "measurement, the error of the model (5 %) included."
     )
 
 

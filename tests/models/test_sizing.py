@@ -1,0 +1,214 @@
+"""How many users fit: against exact networks, on measurements of known truth, and as a command."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from thinktime.cli import run
+from thinktime.errors import InputError
+from thinktime.log import Log
+from thinktime.models import Customers, Station, mixed
+from thinktime.models.queueing.networks import mva
+from thinktime.models.sizing import Level, Machine, Work, course, fit
+from thinktime.predictions.size import goals
+from thinktime.predictions.size.answer import Plan, own_error, size
+from thinktime.predictions.size.measured import measured
+from thinktime.sources.simulated import simulate
+
+WORK = Work(think_s=1.0, cpu_s=0.1, delay_s=0.02, serial_s=0.01)
+
+
+def test_the_course_is_that_of_an_exact_network():
+    stations = [
+        Station("cpu", WORK.cpu_s, servers=3),
+        Station("serial", WORK.serial_s),
+        Station("rest", WORK.delay_s, servers=float("inf")),
+    ]
+    exact = mva(stations, 60, WORK.think_s, course=True)
+    found = course(WORK, Machine(cpus=3), 60)
+    np.testing.assert_allclose(found.response_s, exact["response_s"], rtol=1e-9)
+    np.testing.assert_allclose(found.throughput_per_s, exact["throughput_per_s"], rtol=1e-9)
+    np.testing.assert_allclose(found.utilisation, exact["utilisation"][:, 0], rtol=1e-9)
+
+
+def test_background_load_is_an_open_class():
+    stations = [Station("cpu", [WORK.cpu_s, 0.05], servers=2)]
+    customers = [Customers("users", users=12, think_s=1.0), Customers("others", arrivals_per_s=8.0)]
+    exact = mixed(stations, customers)["response_s"][0]
+    found = course(replace(WORK, delay_s=0.0, serial_s=0.0), Machine(cpus=2, background=0.4), 12)
+    assert found.response_s[-1] == pytest.approx(exact, rel=1e-9)
+
+
+def test_a_user_alone_has_the_demand_whatever_its_growth():
+    found = course(replace(WORK, growth=0.5), Machine(cpus=2, cpu_speed=2.0), 2)
+    assert found.response_s[0] == pytest.approx(0.1 / 2.0 + 0.02 + 0.01)
+
+
+def test_growth_lengthens_responses_and_lowers_the_most_that_is_done():
+    plain, grown = (course(replace(WORK, growth=g), Machine(cpus=2), 200) for g in (0.0, 0.2))
+    assert grown.response_s[-1] > plain.response_s[-1]
+    # With ever more users waiting for a CPU the demand tends to 1.2 times that at rest.
+    assert grown.throughput_per_s[-1] == pytest.approx(2 / (0.1 * 1.2), rel=0.01)
+
+
+def levels(machine: Machine, work: Work, users: tuple[int, ...], noise: float, seed: int) -> list[Level]:
+    """A measurement of `work` whose demands and responses err by `noise`, the responses with the demands."""
+    random = np.random.default_rng(seed)
+    found = []
+    for number in users:
+        demand = work.cpu_s * float(np.exp(noise * random.standard_normal()))
+        exact = course(replace(work, cpu_s=demand), machine, number)
+        response = float(exact.response_s[-1])
+        found.append(
+            Level(
+                users=number,
+                response_s=response * float(np.exp(0.5 * noise * random.standard_normal())),
+                response_error=noise * response,
+                cpu_s=demand,
+                cpu_error=noise * demand,
+                think_s=work.think_s,
+                think_error=0.0,
+                throughput_per_s=float(exact.throughput_per_s[-1]),
+            )
+        )
+    return found
+
+
+def covered(users: tuple[int, ...], *, trials: int = 200, overconfident: bool = False) -> float:
+    """Share of measurements whose 95 % interval for twice the users holds the truth."""
+    machine = Machine(cpus=2)
+    held = []
+    for seed in range(trials):
+        random = np.random.default_rng([seed, 7])
+        work = Work(
+            think_s=1.0,
+            cpu_s=float(random.uniform(0.02, 0.2)),
+            delay_s=float(random.uniform(0.0, 0.05)),
+            serial_s=float(random.uniform(0.0, 0.02)),
+        )
+        found = levels(machine, work, users, 0.06, seed)
+        if overconfident:
+            found = [replace(one, cpu_error=1e-9, response_error=1e-9) for one in found]
+        fitted = fit(found, machine)
+        number = 2 * users[-1]
+        draws = fitted.courses(machine, number).response_s[:, -1]
+        if overconfident:
+            draws = draws / fitted.errors
+        low, high = np.quantile(draws, (0.025, 0.975))
+        held.append(low <= course(work, machine, number).response_s[-1] <= high)
+    return float(np.mean(held))
+
+
+@pytest.mark.parametrize("users", [(8,), (4, 8)])
+def test_intervals_hold_the_truth(users):
+    # Below 0.90 by chance alone in fewer than 2 of 1,000 such tests, if 95 % hold.
+    assert covered(users) >= 0.90
+
+
+def test_intervals_that_ignore_the_error_of_the_demand_do_not():
+    assert covered((4, 8), trials=60, overconfident=True) < 0.8
+
+
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory):
+    """Logs of a simulated machine with two CPUs, at four numbers of users."""
+    folder = tmp_path_factory.mktemp("size")
+    station = {
+        "name": "cpu",
+        "discipline": "processor_sharing",
+        "servers": 2,
+        "service": "exponential(mean=0.05)",
+    }
+    paths = []
+    for users in (5, 10, 15, 20):
+        given = {"users": users, "think": "exponential(mean=0.5)", "length": 120, "interval": 1.0}
+        simulate("network", given | {"stations": [station]}, seed=users).record(
+            folder / str(users), trace=True
+        )
+        paths.append(folder / str(users))
+    return paths
+
+
+def test_a_log_gives_back_what_was_simulated(simulated):
+    found = measured([Log.open(path) for path in simulated], [path.name for path in simulated])
+    assert [one.users for one in found.stretches] == [5, 10, 15, 20]
+    for one in found.stretches:
+        assert one.service.low <= 0.05 <= one.service.high
+        assert one.think.low <= 0.5 <= one.think.high
+        truth = float(course(Work(think_s=0.5, cpu_s=0.05), Machine(cpus=2), one.users).response_s[-1])
+        assert one.response.value == pytest.approx(truth, rel=0.25)
+
+
+def test_the_upper_half_is_predicted_from_the_lower(simulated):
+    found = measured([Log.open(path) for path in simulated], [path.name for path in simulated])
+    checked = own_error(found)
+    assert [one.users for one in checked] == [15, 20]
+    assert all(one.holds for one in checked)
+
+
+def test_the_answer_is_that_of_the_exact_network(simulated):
+    found = measured([Log.open(path) for path in simulated], [path.name for path in simulated])
+    answer = size(
+        found, fit(found.levels(), found.machine), Plan(), goals.read(["mean response < 200ms"]), []
+    )
+    truth = course(Work(think_s=0.5, cpu_s=0.05), Machine(cpus=2), 100).response_s
+    users = answer.answer.users
+    assert users is not None
+    assert users.low <= np.count_nonzero(truth <= 0.2) <= users.high
+    assert answer.answer.limit == "cpu"
+    more = size(
+        found, fit(found.levels(), found.machine), Plan(cpus=4), goals.read(["mean response < 200ms"]), []
+    )
+    fits = np.count_nonzero(course(Work(think_s=0.5, cpu_s=0.05), Machine(cpus=4), 200).response_s <= 0.2)
+    assert more.answer.users.low <= fits <= more.answer.users.high
+
+
+def test_json_of_the_command(simulated, capsys):
+    paths = [str(path) for path in simulated]
+    assert run(["size", *paths, "--users", "20,40", "--what-if", "cpus=4", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {"users", "low", "high", "limit", "goal"} <= found["answer"].keys()
+    assert [plan["plan"] for plan in found["plans"]] == ["as measured", "4 CPUs"]
+    assert found["plans"][1]["users"] > found["plans"][0]["users"]
+    predicted = [one for one in found["predictions"] if one["kind"] == "predicted"]
+    assert {one["users"] for one in predicted} == {20, 40}
+    assert {"response_s", "p90_response_s", "throughput_per_s"} <= {one["quantity"] for one in predicted}
+    for one in predicted:
+        assert one["low"] <= one["value"] <= one["high"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--goal", "speed"], "is no goal"),
+        (["--goal", "p42 response < 1s"], "p42 is not known here"),
+        (["--goal", "response > 1s"], "write response < 1s"),
+        (["--goal", "utilisation < 180%"], "give a part between 0 and 1"),
+        (["--what-if", "cores=4"], "the names are cpus"),
+        (["--what-if", "cpu=-1"], "cpu -1: give a number"),
+        (["--demand", "gpu*2"], "give cpu*FACTOR"),
+        (["--users", "0"], "--users"),
+        (["--users", "100000"], "give at most"),
+        (["--memory", "much"], "much"),
+    ],
+)
+def test_wrong_options_are_refused(simulated, capsys, options, said):
+    assert run(["size", str(simulated[0]), *options]) == 2
+    assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_goals_say_what_they_mean():
+    assert [goal.words for goal in goals.read(["p90 response < 2s", "utilisation < 80%"])] == [
+        "90 % of the responses take at most 2.00\N{NO-BREAK SPACE}s",
+        "the CPUs are busy for at most 80 % of the time",
+        "memory suffices with a probability of 95 %",
+    ]
+
+
+def test_background_that_fills_the_machine_is_refused():
+    with pytest.raises(InputError, match="leaves nothing of 2"):
+        Machine(cpus=2, background=2.0)
