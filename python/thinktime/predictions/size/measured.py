@@ -35,7 +35,7 @@ MEMORY = ("memory_total_bytes", "memory_available_bytes")
 LEVELS_LEAST = 4
 """Numbers of users from which the memory of a further user is taken from their growth."""
 SLOPE_LEAST = 1.5
-"""Ratio of most to least throughput from which background load and the cost of an interaction are separated."""
+"""Ratio of most to least throughput from which background load is separated from interactions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -349,8 +349,8 @@ def _caveats(answers: Answers) -> Iterator[str]:
         if needed is not None:
             yield (
                 f"The response time at that number is known to {_half(at):.0f} % only. Beyond the knee 1 % "
-                f"of demand is 2 to 3 % of response; record for about {shown.duration(needed)} in all to know "
-                f"it to {100 * HALF_WIDTH:.0f} %."
+                f"of demand is 2 to 3 % of response; record for about {shown.duration(needed)} in all to "
+                f"know it to {100 * HALF_WIDTH:.0f} %."
             )
     for caveat in measured.caveats:
         if caveat.kind == "few_completed":
@@ -376,8 +376,8 @@ def _method(answers: Answers) -> str:
     size = answers.first
     return (
         "CPU time, think time and response time are measured by number of users; what the response has "
-        "beyond CPU time and the wait for it is fitted, as a delay and as a station that serves one at a time. "
-        f"Means: exact mean value analysis, with background load as arrivals ({SOURCE}). Percentiles: "
+        "beyond CPU time and the wait for it is fitted, as a delay and as a station that serves one at a "
+        f"time. Means: exact mean value analysis, with background load as arrivals ({SOURCE}). Percentiles: "
         "simulation with the distribution of CPU times measured, within "
         f"{100 * size.agreement:.0f} % of the means. Intervals: over draws from all that agrees with the "
         "measurement, the error of the model (5 %) included."
