@@ -14,7 +14,7 @@ use crate::history::Superseded;
 use crate::journal::Wrong;
 use crate::laws::{Laws, Rows};
 use crate::ledger::Stamp;
-use crate::machine::{Violation, violations};
+use crate::machine::{Violation, violations, wrong_facts};
 use crate::manifest::Manifest;
 use crate::part::{PartFile, damaged_name, damaged_numbers, journal_name};
 use crate::reader::Log;
@@ -97,9 +97,10 @@ impl Log {
             let outcome =
                 part.open(&folder).and_then(|file| check_part(part, file, schema, &mut laws, &mut defects));
             if let Err(error) = outcome {
-                defects.push(Defect::error(&part.path, "", "rows", error, MOVE_AWAY));
+                defects.push(Defect::error(&part.path, "", "rows", error.without_path(), MOVE_AWAY));
             }
         }
+        self.check_columns(&folder, &mut defects);
         for schema in tables_in_order(&self.manifest) {
             for (number, batch) in self.open_batches(&schema.name)? {
                 let file = self.dir.join(journal_name(number));
@@ -108,6 +109,38 @@ impl Log {
         }
         defects.extend(laws.finish());
         Ok(defects)
+    }
+
+    /// A log of one session has in its parts every column that the manifest has. A later session may have declared more
+    /// and written no row, and retention may have removed the part.
+    fn check_columns(&self, folder: &Folder, defects: &mut Vec<Defect>) {
+        let is_whole = defects.iter().all(|defect| defect.severity == Severity::Note);
+        if !is_whole || self.manifest.sessions.len() != 1 || self.manifest.retired_through_part > 0 {
+            return;
+        }
+        for table in &self.manifest.tables {
+            let parts = self.part_files(&table.name);
+            let mut found = BTreeSet::new();
+            for part in parts {
+                let Ok(reader) = part.open(folder).and_then(|file| part.reader(file)) else { return };
+                for field in reader.schema().fields() {
+                    found.insert(
+                        Superseded::of_field(&table.name, field)
+                            .map_or(field.name().clone(), |old| old.by.into()),
+                    );
+                }
+            }
+            let declared = self.journals.iter().flat_map(|(_, contents)| contents.tables());
+            let open = declared.filter(|open| open.name == table.name).flat_map(|open| &open.columns);
+            found.extend(open.map(|column| column.name.clone()));
+            let lost =
+                table.columns.iter().filter(|column| !parts.is_empty() && !found.contains(&column.name));
+            for column in lost {
+                let message = "the manifest lists this column, and no part has it";
+                let file = self.dir.join(&table.name);
+                defects.push(Defect::error(&file, "schema", &column.name, message, RESTORE));
+            }
+        }
     }
 
     /// Parts in order of their numbers; those of samples first among their like, since the rows of other tables
@@ -200,23 +233,25 @@ impl Log {
                     format!("{} bytes; {} were written", stamp.bytes, listed.stamp.bytes)
                 }
                 Ok(_) => "its bytes are not those that were written: the checksum is another".into(),
-                Err(error) => error.to_string(),
+                Err(error) => error.without_path(),
             };
             defects.push(Defect::error(&part.path, "", "part", message, RESTORE));
         }
         Ok(())
     }
 
-    /// A key of a machine that is not as the schema says keeps no row from being read, and misleads the
+    /// A key of a machine, or of a source's facts, that is not as the schema says keeps no row from being read, and misleads the
     /// analyses that look for it.
     fn check_machines(&self, defects: &mut Vec<Defect>) {
         let file = Manifest::path(&self.dir);
         for (number, session) in self.manifest.sessions.iter().enumerate() {
-            // A session of a source without any machine.
-            if session.machine.is_null() {
-                continue;
-            }
-            for violation in violations(&session.machine, &self.manifest.tables) {
+            // Null: a session of a source without any machine.
+            let mut wrong = match session.machine.is_null() {
+                true => Vec::new(),
+                false => violations(&session.machine, &self.manifest.tables),
+            };
+            wrong.append(&mut wrong_facts(session));
+            for violation in wrong {
                 let place = format!("session {}", number + 1);
                 let Violation { key, message, remedy } = violation;
                 defects.push(Defect::error(&file, place, &key, message, &remedy));

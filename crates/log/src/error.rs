@@ -50,6 +50,16 @@ impl LogError {
             remedy: "`thinktime check` lists what can still be read",
         }
     }
+
+    /// The message for whoever names the file and the remedy already.
+    pub(crate) fn without_path(&self) -> String {
+        match self {
+            LogError::Damaged { item, reason, .. } => format!("{item}: {reason}"),
+            LogError::Io { action, source, .. } => format!("cannot {action}: {source}"),
+            LogError::NotAFile { reason, .. } => (*reason).into(),
+            other => other.to_string(),
+        }
+    }
 }
 
 /// Adds the file, the action and the remedy to an I/O error.

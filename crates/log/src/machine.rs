@@ -7,10 +7,14 @@
 
 use serde_json::{Map, Value as Json};
 
+use crate::manifest::Session;
 use crate::schema::TableSchema;
 
 /// The schema as a JSON Schema document.
 pub const MACHINE_SCHEMA: &str = include_str!("machine.schema.json");
+
+/// The schema of what thinktime's own sources say of a session, in the same language.
+const FACTS_SCHEMA: &str = include_str!("facts.schema.json");
 
 /// A key of a machine that is not as the schema says.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,6 +32,21 @@ pub(crate) fn violations(machine: &Json, tables: &[TableSchema]) -> Vec<Violatio
     let schema: Json = serde_json::from_str(MACHINE_SCHEMA).expect("the schema is JSON, which a test holds");
     let mut checker = Checker { tables, violations: Vec::new() };
     checker.value("machine", machine, &schema);
+    checker.violations
+}
+
+/// Where the facts of `session` differ from their schema.
+pub(crate) fn wrong_facts(session: &Session) -> Vec<Violation> {
+    let schema: Json = serde_json::from_str(FACTS_SCHEMA).expect("the schema is JSON, which a test holds");
+    let mut checker = Checker { tables: &[], violations: Vec::new() };
+    for (name, inner) in schema["properties"].as_object().into_iter().flatten() {
+        match session.facts.get(name) {
+            // Who writes the key knows what belongs to it.
+            Some(Json::Null) => checker.refuse(name, inner, "null is not an object".into(), "an object"),
+            Some(value) => checker.value(name, value, inner),
+            None => {}
+        }
+    }
     checker.violations
 }
 
@@ -58,7 +77,15 @@ impl Checker<'_> {
             Json::String(name) => self.column(key, name, schema),
             Json::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
-                    self.value(&format!("{key}[{index}]"), item, &schema["items"]);
+                    let (key, inner) = (format!("{key}[{index}]"), &schema["items"]);
+                    match inner["type"].as_str() {
+                        // A key may be null; an item that is not known is no item.
+                        Some(expected) if item.is_null() => {
+                            let needed = with_article(expected);
+                            self.refuse(&key, inner, format!("null is not {needed}"), &needed);
+                        }
+                        _ => self.value(&key, item, inner),
+                    }
                 }
             }
             Json::Object(object) => self.object(key, object, schema),
@@ -192,6 +219,7 @@ mod tests {
             }
         }
         walk(&serde_json::from_str(MACHINE_SCHEMA).unwrap());
+        walk(&serde_json::from_str(FACTS_SCHEMA).unwrap());
     }
 
     #[test]
@@ -221,10 +249,30 @@ mod tests {
             (json!({"ceilings": [{"column": "forks", "per_s": 0}]}), "machine.ceilings[0].per_s"),
             (json!({"ceilings": [{"column": "forks", "per_s": 1, "unit": "s"}]}), "machine.ceilings[0].unit"),
             (json!({"units": {"core": 1}}), "machine.units.core"),
+            (json!({"meters": [null]}), "machine.meters[0]"),
             (json!([]), "machine"),
         ] {
             assert_eq!(keys(&machine), [key], "{machine}");
         }
+    }
+
+    #[test]
+    fn each_fact_of_another_type_is_named_by_its_key() {
+        for (facts, key) in [
+            (json!({"recorder": null}), "recorder"),
+            (json!({"recorder": {"users": []}}), "recorder.users"),
+            (json!({"recorder": {"users": {"attributed_s": "x"}}}), "recorder.users.attributed_s"),
+            (json!({"recorder": {"late": {"n": {"a": 1}}}}), "recorder.late.n"),
+            (json!({"recorder": {"processes": {"scan_cpu_s": 4}}}), "recorder.processes.scan_cpu_s"),
+            (json!({"terminals": {"outcome": {"sessions": []}}}), "terminals.outcome.sessions"),
+            (json!({"replication": {"responses": [null]}}), "replication.responses[0]"),
+        ] {
+            let Json::Object(facts) = facts else { unreachable!("an object was given") };
+            let session = Session { facts, ..Session::default() };
+            let found: Vec<String> = wrong_facts(&session).into_iter().map(|wrong| wrong.key).collect();
+            assert_eq!(found, [key]);
+        }
+        assert!(wrong_facts(&Session::default()).is_empty());
     }
 
     #[test]
