@@ -16,6 +16,7 @@ from thinktime.analyses import QUESTIONS, question
 from thinktime.analyses.disks.section import TOPICS
 from thinktime.analyses.disks.section import section as disks_section
 from thinktime.analyses.overhead import analysis as overhead
+from thinktime.analyses.overhead.claims import judged
 from thinktime.documents import format as shown
 from thinktime.documents.document import Section
 from thinktime.documents.render import text as render_text
@@ -130,7 +131,9 @@ def test_capacity_says_how_much_was_used(synthetic: Answers) -> None:
     used = f"{share(user + system)} of the CPU time was used"
     assert f"{used}: {share(user)} by user programs, {share(system)} by the system" in text
     shares = {event.request: share(event.share.value) for event in result.events}
-    assert f"minor page faults {shares['page_faults_minor']}, forks {shares['forks']} and context" in text
+    # A fork has no single cost: it is in the table alone.
+    faults, switches = shares["page_faults_minor"], shares["context_switches"]
+    assert f"minor page faults {faults} and context switches {switches}" in text
 
 
 def test_overhead_sets_the_direct_measurement_beside_the_regression(tmp_path: Path) -> None:
@@ -252,7 +255,7 @@ def test_the_findings_tell_the_story(synthetic: Answers) -> None:
         f"were busy {share(capacity.user.value + capacity.system.value)} of the time",
         f"{share(capacity.user.value)} in user programs, {share(capacity.system.value)} in the system",
         f"limit is the CPU, exhausted in {number(replace(saturated, unit='share'))} of the intervals",
-        f"a fork costs {number(bare(costs['forks'].seconds))}",
+        f"a context switch costs {number(bare(costs['context_switches'].seconds))}",
         f"Measured directly in the same run: minor page fault {direct}",
         f"median response time with 12 users is {number(crowd.p50)}, the 90th percentile {number(crowd.p90)}",
         f"median response time with 12 users is {number(response.growth)} times that with 2 users",
@@ -294,12 +297,14 @@ def test_a_load_that_saturates_nothing_is_not_called_saturated(paging: Answers) 
 def test_a_cost_that_may_be_zero_is_no_finding(synthetic: Answers) -> None:
     result = synthetic["overhead"]
     unsure = tuple(
-        replace(cost, seconds=replace(cost.seconds, low=-1e-6)) if cost.request == "forks" else cost
+        replace(cost, seconds=replace(cost.seconds, low=-1e-6))
+        if cost.request == "context_switches"
+        else cost
         for cost in result.costs
     )
-    assert "a fork costs" in story(synthetic)
-    text = story({**synthetic, "overhead": replace(result, costs=unsure)})
-    assert "a fork costs" not in text
+    assert "a context switch costs" in story(synthetic)
+    text = story({**synthetic, "overhead": replace(result, costs=judged(unsure, result.timing))})
+    assert "a context switch costs" not in text
     assert "a minor page fault costs" in text
 
 

@@ -291,6 +291,7 @@ def _fit_table(result: Overhead) -> Table:
     sampled: list[tuple[str, Cell]] = []
     if result.sampling is not None:
         sampled = [
+            ("System time, sampled out of step", shown.estimate(result.sampling.sampled)),
             ("System time by ticks", shown.estimate(result.sampling.ticks)),
             (
                 "System time by ticks over that sampled out of step, minus one",
