@@ -93,6 +93,70 @@ def test_response_times_are_of_what_users_waited_for(log_of):
     assert Caveat("waited_for", waited=200, interactions=400) in result.caveats
 
 
+# Parts of the response
+
+
+def parted(n=60, **columns):
+    """Responses of 123 ms with 20 users: 40 ms of CPU time, 77 ms of waiting for a CPU; heavy ones of 2 s."""
+    heavy = np.arange(n) % 3 == 0
+    arrival = 5.0 * np.arange(n)
+    return {
+        "user": ["a"] * n,
+        "class": np.where(heavy, "fortran", "edm").tolist(),
+        "population": np.where(heavy, 4, 20).tolist(),
+        "due": instants(arrival),
+        "completion": instants(arrival + np.where(heavy, 2.0, 0.123)),
+        "service_s": np.where(heavy, 0.5, 0.040).tolist(),
+        "run_delay_s": np.where(heavy, 0.25, 0.077).tolist(),
+        **columns,
+    }
+
+
+def test_a_response_is_the_sum_of_its_parts(log_of):
+    result = response.analyse(log_of(interactions=parted()))
+    few, many = result.by_population
+    parts = many.parts
+    assert (parts.response.value, parts.service.value) == pytest.approx((0.123, 0.040), abs=1e-6)
+    assert (parts.cpu_wait.value, parts.rest.value) == pytest.approx((0.077, 0.006), abs=1e-6)
+    assert parts.io_wait is None
+    assert few.parts.rest.value == pytest.approx(1.25, abs=1e-6)
+    assert [group.parts.cpu_wait.value for group in result.by_class] == pytest.approx([0.077, 0.25])
+    # A third of the responses is heavy: (2 * 0.040 + 0.5) / 3 of CPU time.
+    assert result.overall.parts.service.value == pytest.approx(0.58 / 3)
+    shown = section(result)
+    (sentence,) = [text for text in shown.summary if "a response of" in text]
+    parts = "123 ms is 40.0 ms of CPU time, 77.0 ms of waiting for a CPU, 6.00 ms rest"
+    assert f"With 19 to 20 users a response of {parts}" in sentence.replace("\N{NO-BREAK SPACE}", " ")
+    assert sentence.endswith("rest, waiting for I/O included.")
+    table = next(table for table in shown.tables if table.name == "response-population-decomposition")
+    assert "kernel.task_delayacct" in table.notes[0]
+
+
+def test_a_wait_for_io_is_a_part_of_its_own_where_it_is_known_of_all(log_of):
+    heavy = np.arange(60) % 3 == 0
+    waited = np.where(heavy, 1.0, 0.006).tolist()
+    result = response.analyse(log_of(interactions=parted(io_delay_s=waited)))
+    few, many = result.by_population
+    assert (few.parts.io_wait.value, few.parts.rest.value) == pytest.approx((1.0, 0.25), abs=1e-6)
+    assert (many.parts.io_wait.value, many.parts.rest.value) == pytest.approx((0.006, 0.0), abs=1e-6)
+    (sentence,) = [text for text in section(result).summary if "a response of" in text]
+    assert "of waiting for I/O" in sentence
+    assert sentence.endswith("rest.")
+    waited[1] = np.nan
+    few, many = response.analyse(log_of(interactions=parted(io_delay_s=waited), name="unknown")).by_population
+    assert few.parts.io_wait is not None
+    assert many.parts.io_wait is None
+
+
+@pytest.mark.parametrize("columns", [{"run_delay_s": [np.nan] * 60}, {"service_s": [np.nan] * 60}])
+def test_nothing_is_said_of_parts_that_a_log_does_not_have(columns, log_of):
+    result = response.analyse(log_of(interactions=parted(**columns)))
+    assert all(group.parts is None for group in result.groups)
+    shown = section(result)
+    assert not [text for text in shown.summary if "a response of" in text]
+    assert not [item.name for item in (*shown.tables, *shown.figures) if "decomposition" in item.name]
+
+
 # A closed system of one server
 
 

@@ -35,6 +35,7 @@ CHECKED = {
     "within_an_interval": ("users", pl.col("start") + SECOND * 0.001),
     "interactions_go_forward": ("interactions", pl.col("completion") - 100 * SECOND),
     "service_within_response": ("interactions", pl.col("service_s") + 1000),
+    "parts_within_response": ("interactions", pl.col("run_delay_s") + 100),
 }
 """The same for laws of `Log.check`; the others have theirs in the tests of the log."""
 
@@ -64,6 +65,17 @@ def played(tmp_path_factory):
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 def test_a_log_of_this_machine_obeys(law, log, request):
     law(request.getfixturevalue(log))
+
+
+def test_real_responses_are_made_of_their_parts(played):
+    """Neither class pauses: on any machine half of the response is CPU time or a wait for a CPU."""
+    done = played.interactions().filter(pl.col("completion").is_not_null()).collect()
+    assert (done["forks"] > 0).any()
+    assert (done.filter(pl.col("class") != "compile")["forks"] == 0).all()
+    assert done["run_delay_s"].null_count() == done["service_s"].null_count()
+    busy = done.filter(pl.col("class").is_in(["compute", "load"]), pl.col("service_s").is_not_null())
+    responses = (busy["completion"] - busy["sent"]).dt.total_microseconds().sum() / 1e6
+    assert 0.5 * responses < (busy["service_s"] + busy["run_delay_s"]).sum() < 1.01 * responses
 
 
 def test_disks_count_what_the_table_of_disks_holds(recorded):

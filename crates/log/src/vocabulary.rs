@@ -432,6 +432,17 @@ pub fn interactions() -> TableSchema {
                 Kind::Label,
                 "Whether the user waited for the reply before the next input",
             ),
+            count("forks", "fork", "Processes created").role(Role::Request),
+            // With these two, response = service + wait for a CPU + wait for I/O + rest: a source fills them only if the
+            // work of an interaction is done one step after another.
+            seconds(
+                "run_delay_s",
+                "Part of the response in which the work was ready to run and waited for a CPU (null where the kernel does not measure it)",
+            ),
+            seconds(
+                "io_delay_s",
+                "Part of the response in which the work waited for block I/O (null where kernel.task_delayacct is 0)",
+            ),
         ],
     )
 }

@@ -126,6 +126,7 @@ fn prototype_received_what_was_drawn_for_it() {
         let Some(figures) = one.counts() else { continue };
         assert_eq!(figures.reads + figures.writes, plan.file_blocks, "{one:?}");
         assert_eq!(figures.output_bytes, 26 * plan.output_lines + 3, "{one:?}");
+        assert_eq!(figures.forks, plan.forks, "{one:?}");
         // The first interaction touches code and stack for the first time besides.
         let extra = figures.page_faults_minor.checked_sub(100).expect("at least the fresh pages");
         assert!(one.index == 0 || extra <= 8, "{extra} faults more than fresh pages: {one:?}");

@@ -12,6 +12,7 @@ from thinktime.analyses.health import section as health
 from thinktime.analyses.health import words
 from thinktime.analyses.recording.analysis import SHORT
 from thinktime.analyses.recording.section import host_name, host_words
+from thinktime.analyses.response.decomposition_section import sentence as parts_sentence
 from thinktime.documents import format as shown
 from thinktime.documents.document import Finding
 from thinktime.documents.wording import bare, capital, few_attributed, listed, noun, one_of, share
@@ -50,6 +51,7 @@ def findings(facts: LogFacts) -> tuple[Finding, ...]:
         _cost(facts),
         _direct(facts),
         _response(facts),
+        _parts(facts),
         _crowding(facts),
         _scheduling(facts),
     )
@@ -173,6 +175,14 @@ def _response(facts: LogFacts) -> Finding | None:
         f"the 90th percentile {shown.estimate(group.response.p90)}{stretch}.",
         section="response",
     )
+
+
+def _parts(facts: LogFacts) -> Finding | None:
+    group = facts.crowd
+    if group is None:
+        return None
+    text = parts_sentence(group, f"At {crowd_of(group)}" if facts.populations else "On average")
+    return None if text is None else Finding(text, section="response")
 
 
 def _crowding(facts: LogFacts) -> Finding | None:

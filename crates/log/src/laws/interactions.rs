@@ -1,4 +1,5 @@
-//! Laws of interactions: their steps follow each other, service takes time, and users wait for replies.
+//! Laws of interactions: their steps follow each other, service takes time, parts are at most the
+//! whole, and users wait for replies.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -8,12 +9,15 @@ use arrow_array::cast::AsArray;
 
 use crate::laws::manifest::Machine;
 use crate::laws::{
-    INTERACTIONS_GO_FORWARD, POPULATION_HAS_ITS_USER, REPLIES_ARE_WAITED_FOR, Report, Rows,
-    SERVICE_WITHIN_RESPONSE, value,
+    INTERACTIONS_GO_FORWARD, PARTS_WITHIN_RESPONSE, POPULATION_HAS_ITS_USER, REPLIES_ARE_WAITED_FOR, Report,
+    Rows, SERVICE_WITHIN_RESPONSE, value,
 };
 
 /// Steps of an interaction, in order of time.
 pub(crate) const STEPS: [&str; 5] = ["due", "sent", "first_service", "first_output", "completion"];
+
+/// Error of reading the waits of an interaction [s]: waits for I/O come in steps of a clock tick.
+const WAITS_ERROR_S: f64 = 0.01;
 
 /// Users who are remembered: with more, the law of replies is not checked.
 const USERS_MAX: usize = 1 << 16;
@@ -86,6 +90,7 @@ fn steps(rows: Rows<'_>, machine: &Machine, report: &mut Report) {
     }
     let steps = STEPS.map(|name| rows.times(name));
     let service = ["service_s", "user_s", "system_s"].map(|name| (name, rows.floats(name)));
+    let waits = ["run_delay_s", "io_delay_s"].map(|name| (name, rows.floats(name)));
     for index in 0..rows.len() {
         let row = rows.first + index;
         let mut before: Option<(&str, i64)> = None;
@@ -98,11 +103,16 @@ fn steps(rows: Rows<'_>, machine: &Machine, report: &mut Report) {
             before = before.filter(|(_, at)| *at > time).or(Some((name, time)));
         }
         let begun = value(steps[1], index).or_else(|| value(steps[0], index));
-        let (Some(cpus), Some(begun), Some(completion)) = (machine.cpus_max, begun, value(steps[4], index))
-        else {
-            continue;
-        };
+        let (Some(begun), Some(completion)) = (begun, value(steps[4], index)) else { continue };
         let response_s = completion.saturating_sub(begun).max(0) as f64 * 1e-6;
+        if let Some((name, parts_s)) =
+            parts(service, waits, index).filter(|(_, parts_s)| *parts_s > 1.01 * response_s + WAITS_ERROR_S)
+        {
+            let message =
+                || format!("CPU time and waits are {parts_s} s together in a response of {response_s} s");
+            report.row(&PARTS_WITHIN_RESPONSE, rows.file, row, name, message);
+        }
+        let Some(cpus) = machine.cpus_max else { continue };
         // The CPU time of real processes is sampled at the tick, and read a little later than the clock.
         let limit = 1.05 * cpus * response_s + 0.1;
         for (name, column) in service {
@@ -113,4 +123,16 @@ fn steps(rows: Rows<'_>, machine: &Machine, report: &mut Report) {
             }
         }
     }
+}
+
+type Floats<'a> = (&'static str, Option<&'a arrow_array::Float64Array>);
+
+/// Sum of the CPU time and the waits of a row, and the first of the waits; `None` where it has no wait: CPU time of work
+/// that is done in parallel may exceed the response.
+fn parts(service: [Floats<'_>; 3], waits: [Floats<'_>; 2], index: usize) -> Option<(&'static str, f64)> {
+    let (first, _) = waits.iter().find(|(_, column)| value(*column, index).is_some())?;
+    let waited_s: f64 = waits.iter().filter_map(|(_, column)| value(*column, index)).sum();
+    let [total, user, system] = service.map(|(_, column)| value(column, index));
+    let service_s = total.unwrap_or_else(|| user.unwrap_or(0.0) + system.unwrap_or(0.0));
+    Some((first, service_s + waited_s))
 }

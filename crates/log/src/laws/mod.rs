@@ -119,6 +119,8 @@ pub(crate) const KNOWN_VALUES: Law = error(
 );
 /// The simulated processors are in one of their states at every moment.
 pub(crate) const SIMULATED_TIME_ADDS_UP: Law = error("simulated_time_adds_up", LEAVE_OUT);
+/// CPU time and waits of an interaction, which are parts of its response, are together at most that.
+pub(crate) const PARTS_WITHIN_RESPONSE: Law = error("parts_within_response", LEAVE_OUT);
 /// Events stand in order of time.
 pub(crate) const EVENTS_IN_ORDER: Law = note("events_in_order", "sort the rows by time before you use them");
 /// A session has no more CPUs with rows than its machine has.
@@ -466,6 +468,7 @@ mod tests {
             &WAITING_USERS_ARE_ACTIVE,
             &KNOWN_VALUES,
             &SIMULATED_TIME_ADDS_UP,
+            &PARTS_WITHIN_RESPONSE,
             &EVENTS_IN_ORDER,
             &CPUS_ARE_KNOWN,
             &POSSIBLE_MANIFEST,

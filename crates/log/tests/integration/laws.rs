@@ -225,6 +225,30 @@ fn neighbouring_rows_that_are_exchanged_are_found() {
     }
 }
 
+/// Due to completion are 0.4 s, sent to completion 0.3 s: CPU time, wait for a CPU and wait for I/O are 0.1 s each.
+#[test]
+fn cpu_time_and_waits_are_parts_of_the_response() {
+    let holder = holder();
+    let dir = holder.path().join("log");
+    let cases: [(&str, Value, &[&str]); 4] = [
+        ("run_delay_s", Value::F64(0.112), &[]),
+        ("run_delay_s", Value::F64(0.114), &["parts_within_response"]),
+        ("io_delay_s", Value::F64(0.114), &["parts_within_response"]),
+        // Work in parallel on two CPUs, of which only the CPU time is known.
+        ("service_s", Value::F64(0.5), &[]),
+    ];
+    for (name, value, expected) in cases {
+        let mut tables = sound();
+        let (schema, rows) = tables.iter_mut().find(|(schema, _)| schema.name == "interactions").unwrap();
+        if name == "service_s" {
+            rows[0][schema.position("run_delay_s").unwrap()] = Value::Null;
+            rows[0][schema.position("io_delay_s").unwrap()] = Value::Null;
+        }
+        rows[0][schema.position(name).unwrap()] = value;
+        assert_eq!(laws(&check(&dir, &tables)), expected, "{name}");
+    }
+}
+
 /// For each law of amounts, the most that hardware could do in an interval of 1 s (a tenth of the bound), and twice
 /// what it could.
 #[test]

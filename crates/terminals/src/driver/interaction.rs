@@ -48,6 +48,8 @@ pub struct Counts {
     pub writes: u64,
     /// Bytes written to the terminal, prompt included.
     pub output_bytes: u64,
+    /// Children forked.
+    pub forks: u64,
 }
 
 /// Wall clock less monotonic clock [µs].
@@ -83,6 +85,7 @@ impl Interaction {
             reads: service.reads,
             writes: service.writes,
             output_bytes: service.output_bytes,
+            forks: service.forks,
         })
     }
 
@@ -91,6 +94,7 @@ impl Interaction {
         // By name, not by position: the vocabulary may gain columns that this source does not fill.
         let service = self.service.as_ref();
         let seconds = |ns: u64| Value::F64(ns as f64 * 1e-9);
+        let waited = |ns: Option<i64>| ns.map_or(Value::Null, |ns| seconds(ns.max(0) as u64));
         let instant = |ns: Option<u64>| {
             ns.map_or(Value::Null, |ns| Value::Time((ns / 1000) as i64 + self.wall_offset_us))
         };
@@ -116,6 +120,9 @@ impl Interaction {
                 "reads" => reported(&|service| service.reads.into()),
                 "writes" => reported(&|service| service.writes.into()),
                 "output_bytes" => reported(&|service| service.output_bytes.into()),
+                "forks" => reported(&|service| service.forks.into()),
+                "run_delay_s" => reported(&|service| waited(service.waits.run_delay_ns)),
+                "io_delay_s" => reported(&|service| waited(service.waits.io_delay_ns)),
                 _ => Value::Null,
             })
             .collect()
@@ -139,6 +146,7 @@ pub(crate) fn schema() -> TableSchema {
 mod tests {
     use super::*;
     use crate::user::usage::Usage;
+    use crate::user::waits::Waits;
 
     fn finished() -> Interaction {
         let usage = Usage {
@@ -159,7 +167,13 @@ mod tests {
             sent_ns: Some(1_000_100_000),
             first_output_ns: Some(1_010_000_000),
             completion_ns: Some(1_020_000_000),
-            service: Some(Service { user: 3, began_ns: 1_000_200_000, usage, ..Service::default() }),
+            service: Some(Service {
+                user: 3,
+                began_ns: 1_000_200_000,
+                usage,
+                waits: Waits { run_delay_ns: Some(7_000_000), io_delay_ns: Some(0) },
+                ..Service::default()
+            }),
             wall_offset_us: 1_700_000_000_000_000,
         }
     }
@@ -175,6 +189,7 @@ mod tests {
         assert_eq!(value("due"), Value::Time(1_700_000_001_000_000));
         assert_eq!(value("completion"), Value::Time(1_700_000_001_020_000));
         assert_eq!(value("service_s"), Value::F64(0.005));
+        assert_eq!(value("run_delay_s"), Value::F64(0.007));
         assert_eq!(value("user"), Value::Text("user:3".into()));
     }
 

@@ -15,6 +15,7 @@ use crate::load::workload::Workload;
 use crate::nursery::process::retry;
 use crate::user::direct::DirectCost;
 use crate::user::usage::Usage;
+use crate::user::waits::Waits;
 
 /// Size of the largest message [byte]: a workload with some hundreds of classes fits, and so does the default
 /// buffer of a socket (208 KiB).
@@ -98,6 +99,10 @@ pub(crate) struct Service {
     pub began_ns: u64,
     /// CPU time and page faults of the process and its children.
     pub usage: Usage,
+    /// Waits of the process and its children until it wrote the prompt.
+    pub waits: Waits,
+    /// Children forked.
+    pub forks: u64,
     /// True if the children's CPU time is the kernel's, whatever its own split says: they only ended.
     pub children_are_kernel: bool,
     /// Blocks read from the scratch file.

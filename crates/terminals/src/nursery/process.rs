@@ -29,10 +29,17 @@ pub(crate) fn exit_now(status: i32) -> ! {
 
 /// Forks a child that ends at once, by itself or as /bin/true, and waits for it.
 pub(crate) fn fork_and_wait(execute: bool) -> std::io::Result<()> {
+    let child = fork_child(execute)?;
+    retry(|| rustix::process::waitpid(Some(child), rustix::process::WaitOptions::empty()))?;
+    Ok(())
+}
+
+/// Forks a child that ends at once, by itself or as /bin/true; to be waited for.
+pub(crate) fn fork_child(execute: bool) -> std::io::Result<rustix::process::Pid> {
     const TRUE: &CStr = c"/bin/true";
     // SAFETY: this process has one thread; the child calls only execv, with a null-terminated array of
     // null-terminated strings of static lifetime, and _exit.
-    let child = match unsafe { libc::fork() } {
+    match unsafe { libc::fork() } {
         0 => {
             if execute {
                 // SAFETY: as above.
@@ -40,10 +47,8 @@ pub(crate) fn fork_and_wait(execute: bool) -> std::io::Result<()> {
             }
             exit_now(0)
         }
-        pid => rustix::process::Pid::from_raw(pid)
-            .filter(|_| pid > 0)
-            .ok_or_else(std::io::Error::last_os_error)?,
-    };
-    retry(|| rustix::process::waitpid(Some(child), rustix::process::WaitOptions::empty()))?;
-    Ok(())
+        pid => {
+            rustix::process::Pid::from_raw(pid).filter(|_| pid > 0).ok_or_else(std::io::Error::last_os_error)
+        }
+    }
 }

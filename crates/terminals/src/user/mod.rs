@@ -7,3 +7,4 @@ pub mod direct;
 mod memory;
 pub(crate) mod prototype;
 pub(crate) mod usage;
+pub(crate) mod waits;

@@ -15,10 +15,11 @@ use crate::driver::terminal::PROMPT;
 use crate::load::random::{Part, Stream};
 use crate::load::workload::{BLOCK_BYTES, Class, LINE_CHARACTERS};
 use crate::nursery::message::{Program, Report, Service};
-use crate::nursery::process::{exit_now, fork_and_wait, retry, to_standard_streams};
+use crate::nursery::process::{exit_now, retry, to_standard_streams};
 use crate::user::compute::{nanoseconds, spin};
 use crate::user::memory::{Array, touch_fresh};
 use crate::user::usage::Usage;
+use crate::user::waits::Accounts;
 
 /// The resident parts of a user's process.
 struct Prototype<'a> {
@@ -27,6 +28,7 @@ struct Prototype<'a> {
     array: Array,
     scratch: OwnedFd,
     block: [u8; BLOCK_BYTES],
+    accounts: Accounts,
 }
 
 /// Serves the terminal until it is hung up. The error is a sentence for the driver's user.
@@ -47,6 +49,7 @@ pub(crate) fn run(
             format!("cannot make a scratch file in {}: {error}", program.scratch.display())
         })?,
         block: [b'.'; BLOCK_BYTES],
+        accounts: Accounts::open(),
     };
     let session = getpid().as_raw_nonzero().get();
     let unreachable = |_| "cannot report to the driver".to_owned();
@@ -54,7 +57,7 @@ pub(crate) fn run(
     write_terminal(PROMPT)?;
     // Longer than any input: a class of 32 characters, a blank, 20 digits and a newline.
     let mut line = [0u8; 256];
-    let mut before = Usage::now();
+    let mut before = (Usage::now(), prototype.accounts.now());
     loop {
         let length = match retry(|| rustix::io::read(rustix::stdio::stdin(), &mut line)) {
             // The driver has closed the terminal.
@@ -67,13 +70,15 @@ pub(crate) fn run(
         let children_are_kernel = class.exec_share == 0.0;
         let mut service = Service { user, index, began_ns, children_are_kernel, ..Service::default() };
         prototype.interact(class, index, &mut service)?;
+        // Before the prompt: when the driver has it the response is over, and a wait for a CPU after it is no part.
+        service.waits = prototype.accounts.now().since(&before.1);
         write_terminal(PROMPT)?;
         service.output_bytes += PROMPT.len() as u64;
         // After the prompt, whose write belongs to the interaction, though the driver may see it earlier.
-        service.usage = Usage::now().since(&before);
+        service.usage = Usage::now().since(&before.0);
         Report::Done(service).send(report).map_err(unreachable)?;
         // Sending the report belongs to no interaction.
-        before = Usage::now();
+        before = (Usage::now(), prototype.accounts.now());
     }
 }
 
@@ -151,7 +156,8 @@ impl Prototype<'_> {
         stream.next_u64();
         for _ in 0..amounts.forks {
             let execute = stream.uniform() < class.exec_share;
-            fork_and_wait(execute).map_err(|error| format!("cannot fork: {error}"))?;
+            self.accounts.fork_and_wait(execute).map_err(|error| format!("cannot fork: {error}"))?;
+            service.forks += 1;
         }
         if amounts.pause_s > 0.0 {
             std::thread::sleep(std::time::Duration::from_secs_f64(amounts.pause_s));

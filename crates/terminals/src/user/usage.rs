@@ -93,7 +93,7 @@ impl Usage {
 }
 
 /// A time of getrusage(2) [ns].
-fn timeval_ns(time: libc::timeval) -> u64 {
+pub(crate) fn timeval_ns(time: libc::timeval) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000
 }
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from thinktime.analyses.response.decomposition import IO_DELAY, RUN_DELAY, Decomposition, decomposed
 from thinktime.errors import InputError
 from thinktime.log import interactions
 from thinktime.log.loads import ranges
@@ -70,6 +71,8 @@ class ResponseGroup:
     """Stretch factor: mean response over mean service (ratio of means)."""
     throughput: Estimate | None
     """Interactions completed per second; None for a class, which is not a stretch of time."""
+    parts: Decomposition | None
+    """Mean response as CPU time, waits and rest; None where the source does not record the waits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -130,7 +133,7 @@ def analyse(
     """
     check_log(log)
     check_level(level)
-    inputs = interactions.read(log, [WAITED])
+    inputs = interactions.read(log, [WAITED, RUN_DELAY, IO_DELAY])
     if inputs is None:
         return NotApplicable(
             "the log has no interactions: inputs and response times were not recorded",
@@ -197,6 +200,7 @@ def _group(
         else None,
         stretch=batch_means.batch_ratio(response[served], service[served], level) if served.any() else None,
         throughput=_throughput(inputs, *playing, level=level) if playing else None,
+        parts=decomposed(inputs, rows, level),
     )
 
 

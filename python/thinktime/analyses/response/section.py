@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from thinktime.analyses.response import decomposition_section
+from thinktime.analyses.response.decomposition_section import label
 from thinktime.documents import format as shown
 from thinktime.documents.charts import Axis
 from thinktime.documents.document import Cell, Col, Cols, Figure, Key, Section, Table
 from thinktime.documents.series import Point, Series
-from thinktime.documents.wording import few, range_of, refused, users, worded
+from thinktime.documents.wording import few, refused, users, worded
 from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
@@ -48,17 +50,25 @@ def section(result: Response | NotApplicable) -> Section:
     """Section of the response analysis."""
     if isinstance(result, NotApplicable):
         return refused("response", TITLE, result)
-    figures = (_quantiles(result), _stretch(result))
+    figures = (_quantiles(result), decomposition_section.figure(result.by_population), _stretch(result))
     groups = (*result.by_population, result.overall)
     tables: list[Table | None] = [
         _waits("response-population", "Response time by number of users", "users", groups),
         _work("response-population-work", "Service and throughput by number of users", "users", groups),
+        decomposition_section.table(
+            "response-population-decomposition",
+            "Parts of the mean response time by number of users",
+            "users",
+            groups,
+        ),
     ]
     if result.by_class:
         rest = () if result.without is None else (result.without,)
         classes = (*result.by_class, *rest, result.overall)
         tables.append(_waits("response-class", "Response time by class", "class", classes))
         tables.append(_work("response-class-work", "Service by class", "class", classes))
+        caption = "Parts of the mean response time by class"
+        tables.append(decomposition_section.table("response-class-decomposition", caption, "class", classes))
     tables.append(_parts(result.overall))
     return Section(
         name="response",
@@ -67,7 +77,7 @@ def section(result: Response | NotApplicable) -> Section:
         tables=tuple(table for table in tables if table is not None),
         figures=tuple(figure for figure in figures if figure is not None),
         caveats=worded(result.caveats, WORDS),
-        method=METHOD,
+        method=METHOD if result.overall.parts is None else f"{METHOD} {decomposition_section.METHOD}",
     )
 
 
@@ -85,14 +95,17 @@ def _sentences(result: Response) -> list[str]:
         first, last = reliable[0], reliable[-1]
         if first.response is not None and last.response is not None:
             sentences.append(
-                f"With {users(_label(first))} the median was {shown.estimate(first.response.p50)}, with "
-                f"{users(_label(last))} {shown.estimate(last.response.p50)}."
+                f"With {users(label(first))} the median was {shown.estimate(first.response.p50)}, with "
+                f"{users(label(last))} {shown.estimate(last.response.p50)}."
             )
     if result.without is not None and result.without.response is not None and overall.response is not None:
         sentences.append(
             f"The mean is {shown.estimate(overall.response.mean)} for all interactions, "
             f"{shown.estimate(result.without.response.mean)} for {result.without.label}."
         )
+    if reliable:
+        crowd = f"With {users(label(reliable[-1]))}"
+        sentences.extend(filter(None, [decomposition_section.sentence(reliable[-1], crowd)]))
     if result.growth is not None:
         sentences.append(f"From end to end the median grows {shown.estimate(result.growth)} times.")
     if overall.stretch is not None:
@@ -115,7 +128,7 @@ def _quantiles(result: Response) -> Figure | None:
     names = [key.name for key in KEYS]
     table = Table.of(
         measured,
-        Col("users", _label),
+        Col("users", label),
         Col("n", lambda group: group.response.n if group.response else None),
         Cols(names, lambda group: _quantities(group.response, names), unit="s"),
         name="response-users-data",
@@ -123,7 +136,7 @@ def _quantiles(result: Response) -> Figure | None:
     )
     first, last = measured[0], measured[-1]
     alt = (
-        f"From {_label(first)} to {users(_label(last))}: {_change(first.response, last.response)}. "
+        f"From {label(first)} to {users(label(last))}: {_change(first.response, last.response)}. "
         "p50 is the median; one in ten waits longer than p90, one in a hundred longer than p99."
     )
     y = Axis.logarithmic("response time", series.values("value", "low", "high"), "s")
@@ -142,7 +155,7 @@ def _wait(group: ResponseGroup, key: Key) -> Point | None:
     if group.response is None or x is None:
         return None
     value: Estimate = getattr(group.response, key.name)
-    return Point(key=key, y=value, x=x, label=_label(group), few=few(group.response.n))
+    return Point(key=key, y=value, x=x, label=label(group), few=few(group.response.n))
 
 
 def _middle(group: ResponseGroup) -> float | None:
@@ -168,7 +181,7 @@ def _stretch(result: Response) -> Figure | None:
             key=STRETCH,
             y=group.stretch,
             x=_middle(group),
-            label=_label(group),
+            label=label(group),
             few=group.response is None or few(group.response.n),
         )
         for group in groups
@@ -179,12 +192,12 @@ def _stretch(result: Response) -> Figure | None:
     series = Series(points)
     table = Table.of(
         groups,
-        Col("users", _label),
+        Col("users", label),
         Col("stretch factor", lambda group: group.stretch),
         name="response-stretch-data",
         caption="Stretch factor by number of users",
     )
-    (first, low), (last, high) = ((users(_label(group)), group.stretch) for group in (groups[0], groups[-1]))
+    (first, low), (last, high) = ((users(label(group)), group.stretch) for group in (groups[0], groups[-1]))
     assert low is not None
     assert high is not None
     alt = (
@@ -206,7 +219,7 @@ def _waits(name: str, caption: str, heading: str, groups: Sequence[ResponseGroup
     output = Col("mean to first output", _first_output, unit="s")
     return Table.of(
         groups,
-        Col(heading, _label),
+        Col(heading, label),
         Col("arrived", lambda group: group.arrived),
         Col("unfinished", lambda group: group.unfinished),
         Cols(QUANTITIES, lambda group: _quantities(group.response, QUANTITIES), unit="s"),
@@ -233,7 +246,7 @@ def _work(name: str, caption: str, heading: str, groups: Sequence[ResponseGroup]
     completed = Col("completed", _completed, unit="interaction/s")
     return Table.of(
         groups,
-        Col(heading, _label),
+        Col(heading, label),
         Col("service", lambda group: group.service, unit="s"),
         Col("stretch factor", lambda group: group.stretch),
         # A class is no stretch of time: it has no completions per second.
@@ -245,12 +258,6 @@ def _work(name: str, caption: str, heading: str, groups: Sequence[ResponseGroup]
 
 def _completed(group: ResponseGroup) -> Cell:
     return group.throughput
-
-
-def _label(group: ResponseGroup) -> str:
-    """Range of users as the other sections write it; a class by its name."""
-    low, high = group.population_low, group.population_high
-    return group.label if low is None or high is None else range_of(low, high)
 
 
 def _parts(group: ResponseGroup) -> Table | None:
