@@ -1,9 +1,11 @@
 """`thinktime record` and the static recorder on this very machine: real kernel, real signals, real logs."""
 
+import contextlib
 import json
 import os
 import random
 import re
+import select
 import signal
 import socket
 import struct
@@ -236,6 +238,58 @@ def test_a_journal_that_is_cut_is_reported_at_once_and_the_log_goes_on(program, 
     assert kept == rows(log)
     assert Log.open(log).check() == []
     assert facts(log)["recorder"]["samples_taken"] == taken
+
+
+def test_a_stop_is_named_and_no_short_interval_follows_it(tmp_path):
+    """SIGSTOP for 2 s, four times: a deadline that is near after that is missed too."""
+    log = tmp_path / "run"
+    recorder = begin(PROGRAMS["python"], log, "--interval", "0.4s")
+    for _ in range(4):
+        before = rows(log)
+        recorder.send_signal(signal.SIGSTOP)
+        time.sleep(2)
+        recorder.send_signal(signal.SIGCONT)
+        wait_until(lambda: rows(log) >= before + 3, recorder)  # noqa: B023
+    _, status, output, _ = end(recorder)
+    assert status == 0
+    lengths = Log.open(log).samples().collect()["length_s"]
+    assert (lengths > 1.5).sum() == 4
+    assert lengths.min() > 0.19
+    assert "while the recorder was stopped" in output
+    causes = facts(log)["recorder"]["missed_causes"]
+    assert causes["stopped"] >= 0.9 * sum(causes.values()) >= 12
+    missed = [item for item in Log.open(log).manifest["incidents"] if item["kind"] == "missed_deadline"]
+    assert sum(item["count"] for item in missed) == sum(causes.values())
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")
+def test_a_full_disk_is_told_at_once_and_counted_in_the_log_at_the_end(program, tmp_path):
+    small = tmp_path / "small"
+    small.mkdir()
+    mount = run("mount", "-t", "tmpfs", "-o", "size=700k", "tmpfs", str(small))
+    if mount.returncode:
+        pytest.skip(f"no file system can be mounted here: {mount.stderr.strip()}")
+    recorder = None
+    try:
+        recorder = begin(program, small / "run")
+        with (small / "filler").open("wb", buffering=0) as filler, contextlib.suppress(OSError):
+            while True:
+                filler.write(bytes(4096))
+        ready, _, _ = select.select([recorder.stderr], [], [], 30)
+        assert ready, "nothing was said while the disk was full"
+        said = os.read(recorder.stderr.fileno(), 4096).decode()
+        assert "no room to write" in said
+        _, status, output, errors = end(recorder)
+        assert status == 1
+        assert re.search(r"[1-9]\d* lost", output + errors), output + errors
+        kinds = {item["kind"]: item["count"] for item in Log.open(small / "run").manifest["incidents"]}
+        assert kinds["disk_full"] >= 1
+        assert kinds["rows_lost"] >= 1
+    finally:
+        if recorder is not None:
+            recorder.kill()
+            recorder.wait()
+        run("umount", str(small))
 
 
 def test_a_folder_that_is_moved_ends_it_and_is_named_where_it_is(program, tmp_path):

@@ -17,7 +17,7 @@ fn deadlines_do_not_drift_and_are_spread_evenly() {
     let mut now = 0;
     let mut moves = Vec::new();
     for number in 1..=n {
-        let (deadline, missed) = schedule.next_deadline(now);
+        let (deadline, missed) = schedule.next_deadline(now, now);
         assert_eq!(missed, 0);
         moves.push((deadline - number * SECOND) as f64 / SECOND as f64);
         now = deadline;
@@ -41,7 +41,9 @@ fn deadlines_do_not_drift_and_are_spread_evenly() {
 fn the_same_seed_gives_the_same_deadlines() {
     let deadlines = |seed| {
         let mut schedule = Schedule::new(0, Duration::from_secs(1), 0.1, seed);
-        (0..5).map(|number| schedule.next_deadline(number * SECOND + SECOND / 2).0).collect::<Vec<_>>()
+        (0..5)
+            .map(|number| schedule.next_deadline(number * SECOND + SECOND / 2, number * SECOND).0)
+            .collect::<Vec<_>>()
     };
     assert_eq!(deadlines(7), deadlines(7));
     assert_ne!(deadlines(7), deadlines(8));
@@ -50,12 +52,35 @@ fn the_same_seed_gives_the_same_deadlines() {
 #[test]
 fn missed_deadlines_are_counted_and_not_made_up_for() {
     let mut schedule = Schedule::new(0, Duration::from_secs(1), 0.0, 0);
-    assert_eq!(schedule.next_deadline(0), (SECOND, 0));
-    assert_eq!(schedule.next_deadline(5 * SECOND + SECOND / 2), (6 * SECOND, 4));
-    assert_eq!(schedule.next_deadline(6 * SECOND), (7 * SECOND, 0));
+    assert_eq!(schedule.next_deadline(0, 0), (SECOND, 0));
+    assert_eq!(schedule.next_deadline(5 * SECOND + SECOND / 2, 5 * SECOND + SECOND / 2), (6 * SECOND, 4));
+    assert_eq!(schedule.next_deadline(6 * SECOND, 6 * SECOND), (7 * SECOND, 0));
     // A year asleep takes no time to count.
     let year = 365 * 86_400;
-    assert_eq!(schedule.next_deadline(year * SECOND), ((year + 1) * SECOND, year as u64 - 7));
+    assert_eq!(schedule.next_deadline(year * SECOND, year * SECOND), ((year + 1) * SECOND, year as u64 - 7));
+}
+
+#[test]
+fn after_a_gap_no_interval_is_shorter_than_half_the_usual_one() {
+    for (jitter, least) in [(0.0, 0.5), (0.1, 0.5), (0.45, 0.1)] {
+        let mut schedule = Schedule::new(0, Duration::from_secs(1), jitter, 7);
+        let mut last = 0;
+        let mut missed = 0;
+        for gap in 0..2_000 {
+            let (deadline, more) = schedule.next_deadline(last, last);
+            assert!(deadline - last >= (least * SECOND as f64) as i64, "{jitter}: {} ns", deadline - last);
+            missed += more;
+            // Late by up to 10 s, in steps that no interval divides.
+            last = deadline + gap % 13 * 830_000_000;
+        }
+        // Deadlines stay on their grid: samples taken and missed together are all of them.
+        let due = last / SECOND;
+        assert!((due - 11..=due + 1).contains(&(missed as i64 + 2_000)), "{missed} of {due}");
+    }
+    let mut schedule = Schedule::new(0, Duration::from_secs(1), 0.0, 0);
+    assert_eq!(schedule.next_deadline(0, 0), (SECOND, 0));
+    // The deadline 10 ms after the late sample is the tenth that is missed.
+    assert_eq!(schedule.next_deadline(10_990_000_000, 10_990_000_000), (12 * SECOND, 10));
 }
 
 #[test]

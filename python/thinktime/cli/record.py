@@ -149,9 +149,11 @@ def _lines(summary: _RecordSummary, output: Path) -> list[str]:
             f"a sample took {1000 * cost['mean_s']:.2f} ms of CPU time ({facts['processes']['method']})"
         )
     if summary["missed_deadlines"]:
-        lines.append(f"{summary['missed_deadlines']} deadlines were missed: the sample before took too long")
+        lines.append(_missed(summary))
     if summary["dropped_intervals"]:
-        lines.append(f"{summary['dropped_intervals']} intervals were dropped; see incidents in the manifest")
+        dropped = summary["dropped_intervals"]
+        were = "interval was" if dropped == 1 else "intervals were"
+        lines.append(f"{dropped} {were} dropped; see incidents in the manifest")
     busy = facts["busy"]
     if busy is not None and busy["disagree"]:
         lines.append(
@@ -163,3 +165,21 @@ def _lines(summary: _RecordSummary, output: Path) -> list[str]:
             f"not available on this machine: {', '.join(sorted(facts['missing']))}; see `thinktime doctor`"
         )
     return [*lines, str(output)]
+
+
+MISSED = {
+    "stopped": "while the recorder was stopped",
+    "starved": "while it waited for a CPU",
+    "working": "while it worked on the sample before",
+    "blocked": "while reading or writing the sample before was held up",
+}
+"""Words for the causes of missed deadlines."""
+
+
+def _missed(summary: _RecordSummary) -> str:
+    missed, causes = summary["missed_deadlines"], summary["facts"]["missed_causes"]
+    deadlines = "deadline was" if missed == 1 else "deadlines were"
+    if len(causes) == 1:
+        return f"{missed} {deadlines} missed {MISSED[next(iter(causes))]}"
+    parts = ", ".join(f"{count} {MISSED[name]}" for name, count in causes.items())
+    return f"{missed} {deadlines} missed: {parts}"

@@ -108,16 +108,19 @@ impl Schedule {
         Schedule { start_ns, interval_ns, jitter: jitter.clamp(0.0, JITTER_MAX), state: seed, next: 1 }
     }
 
-    /// The next deadline after `now_ns`, and the number of deadlines missed since the last call.
-    pub fn next_deadline(&mut self, now_ns: i64) -> (i64, u64) {
+    /// The next deadline after `now_ns`, and the number of deadlines missed since the last call. A deadline that is too
+    /// near to the last sample, at `last_ns`, is missed too: rates of counters in ticks would be noise in so short an
+    /// interval.
+    pub fn next_deadline(&mut self, now_ns: i64, last_ns: i64) -> (i64, u64) {
         let mut missed = 0;
+        let earliest_ns = last_ns.saturating_add(self.least_ns());
         loop {
             // From the start and not from the last deadline: neither jitter nor delay accumulates.
             let nominal = self.start_ns.saturating_add(self.next.saturating_mul(self.interval_ns));
             let move_ns = self.jitter * (2.0 * self.uniform() - 1.0) * self.interval_ns as f64;
             let deadline = nominal.saturating_add(move_ns as i64);
             self.next += 1;
-            if deadline > now_ns {
+            if deadline > now_ns && deadline >= earliest_ns {
                 return (deadline, missed);
             }
             missed += 1;
@@ -128,6 +131,11 @@ impl Schedule {
                 missed += behind as u64;
             }
         }
+    }
+
+    /// Shortest interval: half of one, or what the jitter makes of those that nothing delayed.
+    fn least_ns(&self) -> i64 {
+        ((1.0 - 2.0 * self.jitter).min(0.5) * self.interval_ns as f64) as i64
     }
 
     /// Uniform in [0, 1): splitmix64 (Steele, Lea, Flood 2014).

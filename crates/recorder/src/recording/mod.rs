@@ -3,6 +3,7 @@
 //! `Recorder::run` is the loop; `Recorder::sample` takes one sample and `Recorder::rows` makes its rows.
 
 pub mod control;
+mod lateness;
 pub mod options;
 mod summary;
 
@@ -22,6 +23,7 @@ use crate::kernel::host;
 use crate::processes::Method;
 use crate::processes::watch::{ProcessTotals, Watch};
 use crate::recording::control::{Control, Progress};
+use crate::recording::lateness::{Clocks, Cycle, Meter};
 use crate::recording::options::RecordOptions;
 use crate::recording::summary::Tally;
 use crate::sample::counters::Differences;
@@ -46,7 +48,7 @@ pub struct RecordSummary {
     pub samples: u64,
     /// Samples that are not in the log, as the incidents `rows_lost` say.
     pub samples_lost: u64,
-    /// Samples not taken because the one before took too long.
+    /// Samples not taken because the recorder was late.
     pub missed_deadlines: u64,
     /// Intervals that could not be used: suspension, reboot, or a clock that stood still.
     pub dropped_intervals: u64,
@@ -245,18 +247,22 @@ impl<C: Clock> Recorder<C> {
         });
         self.housekeep(writer, start_ns)?;
         control.report(&self.progress(start_ns));
+        let meter = Meter::open();
+        let mut last: Option<Cycle> = None;
         let mut is_over = false;
         while !is_over {
-            let (planned_ns, missed) = schedule.next_deadline(self.clock.now().monotonic_ns);
+            let began = meter.read(&mut self.clock);
+            let last_ns = began.monotonic_ns - self.since_last_ns(began.monotonic_ns);
+            let (planned_ns, missed) = schedule.next_deadline(began.monotonic_ns, last_ns);
             if missed > 0 {
-                self.tally.missed_deadlines += missed;
-                let detail = "a sample took so long that the next ones were not taken";
-                locked(writer).incident("missed_deadline", detail)?;
+                self.miss(writer, missed, last, &began)?;
             }
             // The last interval ends with the duration.
             let deadline_ns = planned_ns.min(end_ns);
             self.wait(writer, control, deadline_ns)?;
-            let now_ns = self.clock.now().monotonic_ns;
+            let woke = meter.read(&mut self.clock);
+            last = Some(Cycle { deadline_ns, began, woke });
+            let now_ns = woke.monotonic_ns;
             is_over = control.is_stopped() || now_ns >= end_ns;
             // The remainder at the end is written if it is half an interval: shorter ones are mostly rounding. A
             // duration that is shorter than that is one sample: somebody asked for it.
@@ -276,6 +282,22 @@ impl<C: Clock> Recorder<C> {
             }
         }
         Ok(())
+    }
+
+    /// Counts `missed` samples that were not taken, and says why: from the last wait and sample until `now`.
+    fn miss(
+        &mut self,
+        writer: &SharedWriter,
+        missed: u64,
+        last: Option<Cycle>,
+        now: &Clocks,
+    ) -> Result<(), RecorderError> {
+        let start = Cycle { deadline_ns: now.monotonic_ns, began: *now, woke: *now };
+        let cause = last.unwrap_or(start).cause(now);
+        self.tally.missed_deadlines += missed;
+        *self.tally.missed_causes.entry(cause.name()).or_default() += missed;
+        let incident = Incident { count: missed, ..Incident::now("missed_deadline", cause.detail()) };
+        Ok(locked(writer).count(&incident)?)
     }
 
     /// Sleeps until the deadline or until stopped; starts new parts meanwhile.

@@ -1,6 +1,6 @@
 //! Facts of a recording about itself, for the manifest: its cost, delays, and the agreement of its sources.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value as Json, json};
 
@@ -14,8 +14,10 @@ pub struct Tally {
     pub cost: Times,
     /// Delay of samples behind their deadlines.
     pub late: Times,
-    /// Samples not taken because the one before took too long.
+    /// Samples not taken because the recorder was late.
     pub missed_deadlines: u64,
+    /// These by cause: `stopped`, `starved`, `working` (on a sample), `blocked`.
+    pub missed_causes: BTreeMap<&'static str, u64>,
     /// Intervals that could not be used.
     pub dropped: u64,
     /// Intervals that ended when the log was no longer there to take them.
@@ -112,6 +114,7 @@ impl Tally {
             "samples_taken": self.taken(),
             "late": self.late.to_json(),
             "missed_deadlines": self.missed_deadlines,
+            "missed_causes": self.missed_causes,
             "dropped_intervals": self.dropped,
             "recorded_s": self.length_s,
             "busy": self.compared.to_json(),
