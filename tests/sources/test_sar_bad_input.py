@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import struct
 import subprocess
 import sys
 
@@ -152,6 +153,42 @@ def test_an_older_format_goes_through_the_conversion(tmp_path):
         "older format of sysstat 12.6.1",
         "`sadf -c`, which failed",
     )
+
+
+def test_impossible_counts_in_a_header_are_damage_and_no_missing_program(tmp_path):
+    """The count of activities in the header, as in sysstat's own damaged files."""
+    need_sadf()
+    data = bytearray(BINARY.read_bytes())
+    wanted = struct.pack("<I", 0x7FFFFFFF)
+    for place in range(80, 200, 4):
+        damaged = data[:place] + wanted + data[place + 4 :]
+        path = tmp_path / "sa21"
+        path.write_bytes(damaged)
+        done = thinktime("sar", path, "-o", tmp_path / f"log-{place}")
+        assert "install sysstat" not in done.stderr
+        if "is damaged, or newer" in done.stderr:
+            refused(done, str(path), "restore it from a copy", "sadf -r -U -O debug")
+            return
+    raise AssertionError("sadf takes any header")
+
+
+@pytest.mark.parametrize(
+    ("died", "says"), [("SEGV", "sadf crashed (SIGSEGV)"), ("ABRT", "sadf crashed (SIGABRT)")]
+)
+def test_a_crash_of_sadf_is_told_with_its_signal(died, says, tmp_path):
+    """A program in the place of sadf dies while it converts, as sadf 12.6.1 does of a file of 10.3.1."""
+    program = tmp_path / "sadf"
+    program.write_text(
+        "#!/bin/sh\n"
+        f'if [ "$1" = -c ]; then echo "HZ: Using current value: 100" >&2; kill -{died} $$; fi\n'
+        'echo "Invalid system activity file; use sadf -c" >&2; exit 3\n'
+    )
+    program.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = thinktime("sar", BINARY, "-o", tmp_path / "log", env=environment)
+    refused(done, "`sadf -c`, which failed", says)
+    assert "HZ: Using" not in done.stderr
+    assert "install sysstat" not in done.stderr
 
 
 def test_a_newer_file_than_sadf_names_both_versions(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -42,12 +43,17 @@ TIME_MAX_S = 300
 OUTPUT_BYTES_MIN = 64 << 20
 OUTPUT_FACTOR = 200
 """sadf prints about 2 bytes per byte; a damaged header can make it print endlessly."""
+MESSAGE_MAX = 200
+"""Characters of a message of sadf that are repeated."""
 USAGE_STATUS = 1
 """Exit status of sadf for an activity that the file does not hold, or an option that it does not know."""
-REMEDY = (
-    "install sysstat (apt install sysstat), or import the text that `sadf -r -U -O debug FILE -- -A` prints "
-    "where it is installed"
+TEXT = "import the text that `sadf -r -U -O debug FILE -- -A` prints"
+NOT_INSTALLED = (
+    "a binary file of sar is read through sadf, which is not installed; install sysstat (apt install "
+    f"sysstat), or {TEXT} where it is installed"
 )
+INVALID = "Invalid system activity file"
+"""Message of sadf for sizes and counts in header or list of activities that cannot be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +82,7 @@ class _Sadf:
     def __init__(self, folder: Path) -> None:
         program = shutil.which("sadf")
         if program is None:
-            raise InputError(f"a binary file of sar is read through sadf, which is not installed; {REMEDY}")
+            raise InputError(NOT_INSTALLED)
         self.program = program
         self.folder = folder
         self.environment = {
@@ -161,16 +167,37 @@ def raw_text(path: Path, folder: Path, problems: Problems) -> tuple[Path, Facts]
             of = f" of sysstat {version.group(1)}" if version else ""
             raise InputError(
                 f"{path}: sadf reads this older format{of} only after `sadf -c`, which failed: "
-                f"{convert_message}"
+                f"{_cause(convert_status, convert_message)}; {TEXT} with the sysstat that wrote it"
             )
     if status != 0:
-        raise InputError(f"{path}: sadf cannot read it: {message or f'exit status {status}'}; {REMEDY}")
+        raise InputError(f"{path}: {_refusal(status, message)} where the file comes from")
     for activity in re.findall(r"(?m)^\d+: \[..\] (\w+).*\[Unknown format\]", header):
         problems.add("unread_activity", f"{activity} has a format that the sadf installed here does not read")
     facts = _facts(header, sadf, folder, converted)
     text = folder / "raw"
     _print(sadf, source, text, limit, problems)
     return text, facts
+
+
+def _cause(status: int, message: str) -> str:
+    """What sadf says of its failure, or how it ended; a crash is told, whatever it printed before."""
+    if status >= 0:
+        return message[:MESSAGE_MAX] or f"exit status {status}"
+    try:
+        name = signal.Signals(-status).name
+    except ValueError:
+        name = f"signal {-status}"
+    return f"sadf crashed ({name})"
+
+
+def _refusal(status: int, message: str) -> str:
+    """Why sadf does not read a file, and another way to its content."""
+    if INVALID in message:
+        return (
+            "is damaged, or newer than the sadf installed here: sizes or counts in its header or its list of "
+            f"activities are impossible; restore it from a copy, or {TEXT}"
+        )
+    return f"sadf cannot read it: {_cause(status, message)}; {TEXT}"
 
 
 def _header(sadf: _Sadf, source: Path, limit: int) -> tuple[str, int, str]:
@@ -196,8 +223,8 @@ def _print(sadf: _Sadf, source: Path, text: Path, limit: int, problems: Problems
         with text.open("ab") as file:
             file.write(b"\n" + RUN_MARK)
     if status != USAGE_STATUS:
-        cause = message or (f"killed by signal {-status}" if status < 0 else f"exit status {status}")
-        problems.add("truncated", f"sadf stopped early ({cause[:200]}); the complete records before are kept")
+        cause = "a record is damaged" if INVALID in message else _cause(status, message)
+        problems.add("truncated", f"sadf stopped early ({cause}); only complete records before are kept")
 
 
 def _facts(header: str, sadf: _Sadf, folder: Path, converted: bool) -> Facts:
