@@ -78,8 +78,9 @@ def _time(microseconds: int) -> str:
 
 
 def _lines(done: Imported) -> list[str]:
+    intervals = f"{done.intervals} interval{'' if done.intervals == 1 else 's'}"
     lines = [
-        f"{done.log}: {done.intervals} intervals, {done.seconds:.0f} s in all, "
+        f"{done.log}: {intervals}, {done.seconds:.0f} s in all, "
         f"{_time(done.start_us)} to {_time(done.end_us)}, from {done.kind} input"
     ]
     lines += [

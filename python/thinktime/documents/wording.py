@@ -104,6 +104,16 @@ def users(label: str) -> str:
     return f"{label} user" if label == "1" else f"{label} users"
 
 
+def were(amount: int, noun: str) -> str:
+    """Number of things with its verb: 1 interval was, 12 intervals were."""
+    return f"{shown.count(amount, noun)} {'was' if amount == 1 else 'were'}"
+
+
+def there_are_only(amount: int, noun: str) -> str:
+    """Start of a sentence on too few data: There is only 1 interval, There are only 12 intervals."""
+    return f"There {'is' if amount == 1 else 'are'} only {shown.count(amount, noun)}"
+
+
 def whole(value: float | None) -> float | None:
     """Count that is kept as a float, without decimals."""
     return None if value is None else _whole(value)

@@ -265,7 +265,7 @@ def _states(result: Capacity) -> Table:
         Col("share", lambda state: share(state.share), unit="share"),
         name="capacity-states",
         caption=f"Share of the capacity of {shown.quantity(cpus, 'CPU')}, by state",
-        notes=[f"Means over {result.intervals} intervals."],
+        notes=[f"Means over {shown.count(result.intervals, 'interval')}."],
     )
 
 

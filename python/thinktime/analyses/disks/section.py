@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from thinktime.documents import charts
 from thinktime.documents import format as shown
 from thinktime.documents.document import Cell, Col, Cols, Figure, Section, Table
-from thinktime.documents.wording import listed, refused, share, whole, worded
+from thinktime.documents.wording import listed, refused, share, there_are_only, whole, worded
 from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ WORDS: dict[str, Callable[..., str]] = {
         "is left out there."
     ),
     "few_intervals": lambda intervals: (
-        f"There are only {intervals} intervals: too few to see correlation; confidence intervals treat "
+        f"{there_are_only(intervals, 'interval')}: too few to see correlation; confidence intervals treat "
         "them as independent, which they are not, and are too narrow."
     ),
     "sampling_error": lambda differences: (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from thinktime.documents import format as shown
 from thinktime.stats.estimate import Caveat
 
 REASONS: Mapping[str, Callable[..., str]] = {
@@ -56,7 +57,9 @@ WORDS: Mapping[str, Callable[..., str]] = {
         f"The requests explain only {r_squared:.0%} of the variation of system time: much of its cause was "
         "not measured, or the load hardly varied."
     ),
-    "few_intervals": lambda n, costs: f"Only {n} intervals for {costs} costs: record longer.",
+    "few_intervals": lambda n, costs: (
+        f"Only {shown.count(n, 'interval')} for {shown.count(costs, 'cost')}: record longer."
+    ),
     "correlated_residuals": lambda correlation: (
         f"Successive residuals are correlated ({correlation:.2f}): the textbook intervals are too narrow; "
         "the others allow for it."
@@ -66,7 +69,8 @@ WORDS: Mapping[str, Callable[..., str]] = {
         "were measured to hold in as few as 90 of 100 logs where 95 are stated. Record longer."
     ),
     "many_outliers": lambda outliers, n, above: (
-        f"{outliers} of {n} intervals were dropped as outliers ({above} with more system time than fitted): "
+        f"{outliers} of {n} intervals {'was' if outliers == 1 else 'were'} dropped as outliers ({above} with "
+        "more system time than fitted): "
         "work that is not measured."
     ),
     "inflated": lambda labels: (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from thinktime.documents import format as shown
 from thinktime.documents.document import Cell, Col, Section, Table
-from thinktime.documents.wording import refused, worded
+from thinktime.documents.wording import refused, there_are_only, worded
 from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ TITLE = "What is the mean rate of every counter?"
 METHOD = "Means over measured time; their intervals allow for the correlation of successive intervals."
 WORDS: Mapping[str, Callable[..., str]] = {
     "few_intervals": lambda intervals: (
-        f"There are only {intervals} intervals, too few for batches: the confidence intervals assume "
+        f"{there_are_only(intervals, 'interval')}, too few for batches: the confidence intervals assume "
         "independent intervals, which they are not, and are too narrow."
     ),
     "drifting": lambda series, of, above, example: (

@@ -21,7 +21,7 @@ METHOD = (
 )
 WORDS: Mapping[str, Callable[..., str]] = {
     "few_intervals": lambda intervals: (
-        f"Only {intervals} intervals: record at least {SHORT}, better a few hundred."
+        f"Only {shown.count(intervals, 'interval')}: record at least {SHORT}, better a few hundred."
     ),
     "ticks_biased": lambda: (
         "Tick-sampled and exact CPU time differ by more than chance allows: some load here runs in step with "
@@ -31,7 +31,8 @@ WORDS: Mapping[str, Callable[..., str]] = {
         "No exact CPU time in this log: a load in step with the clock tick would not be noticed."
     ),
     "missed_deadlines": lambda samples: (
-        f"{samples} samples missed their deadline; lengths are as measured, so rates still hold."
+        f"{shown.count(samples, 'sample')} missed {'its' if samples == 1 else 'their'} deadline; lengths are "
+        "as measured, so rates still hold."
     ),
 }
 
@@ -67,7 +68,8 @@ def section(result: Recording) -> Section:
 
 def _summary(result: Recording) -> tuple[str, ...]:
     dropped = f"; {result.dropped} more had to be dropped" if result.dropped else ""
-    sentences = [f"{length(result)} are complete{dropped}."]
+    verb = "is" if result.intervals == 1 else "are"
+    sentences = [f"{length(result)} {verb} complete{dropped}."]
     if result.recorder_cpu_share is not None:
         share = shown.quantity(result.recorder_cpu_share, "share")
         sentences.append(f"The recorder itself used {share} of one CPU.")
@@ -199,7 +201,8 @@ def facts(result: Recording) -> tuple[tuple[str, str], ...]:
 def length(result: Recording) -> str:
     """Length of the record in words: 4 min in 120 intervals of 2.00 s."""
     interval = f" of {shown.quantity(result.interval_s, 's')}" if result.interval_s else ""
-    return f"{shown.duration(result.measured_s)} in {result.intervals} intervals{interval}"
+    intervals = shown.count(result.intervals, "interval")
+    return f"{shown.duration(result.measured_s)} in {intervals}{interval}"
 
 
 def _processor(host: Host) -> str | None:

@@ -10,7 +10,7 @@ from thinktime.documents import format as shown
 from thinktime.documents.charts import Axis
 from thinktime.documents.document import Cell, Col, Figure, Key, Section, Table
 from thinktime.documents.series import Point, Series
-from thinktime.documents.wording import capital, few_attributed, range_of, refused, worded
+from thinktime.documents.wording import capital, few_attributed, range_of, refused, were, worded
 from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _sentences(result: Throughput) -> list[str]:
             f"With {load_range(first)} {noun} each got {shown.estimate(alone)} of CPU time, with "
             f"{load_range(last)} each got {shown.estimate(crowd)}."
         )
-    sentences.append(f"{shown.count(result.n, 'interval')} were compared.")
+    sentences.append(f"{were(result.n, 'interval')} compared.")
     return sentences
 
 

@@ -62,8 +62,9 @@ class Timeline(Result):
 def analyse(log: Log) -> Timeline | NotApplicable:
     """Load, CPU time, faults and disk operations over time.
 
-    The series are ``active_users`` and ``runnable`` (means), ``cpu_busy`` (share of the CPUs; number of busy
-    CPUs if the log does not say how many there are), ``page_faults`` and ``disk_operations`` (per second).
+    The series are ``active_users`` and ``runnable`` (means), ``cpu_busy`` (share of the CPUs, at most 1: what
+    the ticks of a short interval exceed it by is their error; number of busy CPUs if the log does not say how
+    many there are), ``page_faults`` and ``disk_operations`` (per second).
 
     Raises
     ------
@@ -90,7 +91,7 @@ def analyse(log: Log) -> Timeline | NotApplicable:
         ),
         series={
             "active_users": columns.series["active_users"],
-            "cpu_busy": tuple(value / cpus if cpus and value is not None else value for value in busy),
+            "cpu_busy": tuple(_share(value, cpus) for value in busy),
             "runnable": columns.series["runnable"],
             "page_faults": _sum(columns, *FAULTS),
             "disk_operations": _sum(columns, *DISK_OPERATIONS),
@@ -140,6 +141,11 @@ def cut(
         series={},
     )
     return timeline, stretches
+
+
+def _share(busy: float | None, cpus: int | None) -> float | None:
+    """Share of the CPUs; the number of busy ones where `cpus` is not known."""
+    return min(busy / cpus, 1.0) if cpus and busy is not None else busy
 
 
 def _sum(columns: Timeline, *names: str) -> tuple[float | None, ...]:

@@ -11,7 +11,7 @@ from thinktime.documents import charts
 from thinktime.documents import format as shown
 from thinktime.documents.document import Cell, Col, Cols, Figure, Key, Section, Table
 from thinktime.documents.series import Point, Series
-from thinktime.documents.wording import capital, refused, share, worded
+from thinktime.documents.wording import capital, refused, share, there_are_only, worded
 from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ WORDS: dict[str, Callable[..., str]] = {
         "interactions and Little's law: the log is short, or one of the tables is incomplete."
     ),
     "few_intervals": lambda intervals: (
-        f"There are only {intervals} intervals: confidence intervals are wide, or absent."
+        f"{there_are_only(intervals, 'interval')}: confidence intervals are wide, or absent."
     ),
 }
 
