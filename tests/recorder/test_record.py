@@ -240,6 +240,20 @@ def test_a_journal_that_is_cut_is_reported_at_once_and_the_log_goes_on(program, 
     assert facts(log)["recorder"]["samples_taken"] == taken
 
 
+def test_check_tells_of_a_session_without_an_end_when_nobody_writes_it(tmp_path):
+    log = tmp_path / "run"
+    recorder = begin(PROGRAMS["python"], log)
+    assert "has no end" not in run(*CLI, "check", str(log)).stdout
+    recorder.kill()
+    recorder.communicate()
+    killed = run(*CLI, "check", str(log))
+    assert killed.returncode == 0, killed.stderr
+    assert "note: " in killed.stdout
+    assert "the session has no end, and nobody writes it" in killed.stdout
+    assert run(*PROGRAMS["python"], "-o", str(log), "--resume", "--duration", "0.5s").returncode == 0
+    assert "has no end" not in run(*CLI, "check", str(log)).stdout
+
+
 def test_a_stop_is_named_and_no_short_interval_follows_it(tmp_path):
     """SIGSTOP for 2 s, four times: a deadline that is near after that is missed too."""
     log = tmp_path / "run"
