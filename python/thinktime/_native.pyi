@@ -284,6 +284,8 @@ class _RecordOptions(TypedDict, total=False):
     seed: int | None
     by: Literal["uid", "session", "cgroup", "none"]
     method: Literal["auto", "procfs", "taskstats"]
+    commands: int
+    arguments: bool
     root: str | None
     keep_bytes: int | None
     keep_days: float | None

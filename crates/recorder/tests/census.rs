@@ -6,6 +6,8 @@ use proptest::prelude::*;
 use thinktime_recorder::proc::process_io::ProcessIo;
 use thinktime_recorder::proc::process_stat::ProcessStat;
 use thinktime_recorder::processes::census::{Census, Key, Surroundings};
+use thinktime_recorder::processes::exits::{Departed, Departures};
+use thinktime_recorder::processes::usage::Usage;
 use thinktime_recorder::processes::{By, Facts, Scan};
 
 const TICK_NS: u64 = 10_000_000;
@@ -22,7 +24,9 @@ struct Process {
     waited_ns: u64,
     waited_faults: u64,
     threads: u32,
+    /// With that of children, as the kernel shows it.
     bytes: u64,
+    own_bytes: u64,
 }
 
 /// A machine of processes. Process 1 is there from the start and never ends.
@@ -35,6 +39,10 @@ struct Kernel {
     ended: u64,
     /// What processes had used that ended between the same two samples as their parents, or nearly.
     nested_ns: u64,
+    /// What the kernel told of ends, and says of it.
+    departures: Departures,
+    /// What each user used.
+    by_uid: BTreeMap<u32, u64>,
     ended_lately: Vec<(i32, u64)>,
 }
 
@@ -50,9 +58,20 @@ impl Kernel {
             waited_faults: 0,
             threads: 1,
             bytes: 0,
+            own_bytes: 0,
         };
         let processes = BTreeMap::from([(1, first)]);
-        Kernel { processes, now: 10, next: 2, used_ns: 0, ended: 0, nested_ns: 0, ended_lately: Vec::new() }
+        Kernel {
+            processes,
+            now: 10,
+            next: 2,
+            used_ns: 0,
+            ended: 0,
+            nested_ns: 0,
+            departures: Departures::default(),
+            by_uid: BTreeMap::new(),
+            ended_lately: Vec::new(),
+        }
     }
 
     fn pick(&self, at: usize) -> i32 {
@@ -76,6 +95,7 @@ impl Kernel {
                 waited_faults: 0,
                 threads: 1,
                 bytes: 0,
+                own_bytes: 0,
             },
         );
         pid
@@ -86,7 +106,9 @@ impl Kernel {
         process.run_ns += ns;
         process.faults += 1;
         process.bytes += ns / 1000;
+        process.own_bytes += ns / 1000;
         self.used_ns += ns;
+        *self.by_uid.entry(process.uid).or_default() += ns;
     }
 
     /// Ends a process; the parent waits for it at once. Orphans go to process 1.
@@ -94,6 +116,9 @@ impl Kernel {
         if pid == 1 {
             return;
         }
+        self.tell(pid);
+        // It gives back its memory after the message.
+        self.run(pid, MS / 20);
         let ended = self.processes.remove(&pid).unwrap();
         for other in self.processes.values_mut().filter(|other| other.parent == pid) {
             other.parent = 1;
@@ -107,6 +132,27 @@ impl Kernel {
         let below = self.ended_lately.iter().filter(|(parent, _)| *parent == pid).map(|(_, ns)| ns);
         self.nested_ns += below.sum::<u64>();
         self.ended_lately.push((ended.parent, ended.run_ns + ended.waited_ns));
+    }
+
+    /// The message of the end of a process.
+    fn tell(&mut self, pid: i32) {
+        let process = &self.processes[&pid];
+        let start_ns = (process.start * TICK_NS) as i64;
+        self.departures.single.push(Departed {
+            pid,
+            parent: process.parent,
+            uid: process.uid,
+            usage: Usage {
+                exact_ns: process.run_ns,
+                faults_minor: process.faults,
+                read_bytes: process.own_bytes,
+                ..Usage::default()
+            },
+            missing_ns: MS / 20,
+            count: 1,
+            start_ns: (start_ns, start_ns),
+            ..Departed::default()
+        });
     }
 
     fn has_children(&self, pid: i32) -> bool {
@@ -132,6 +178,8 @@ impl Kernel {
             },
             run_ns: Some(process.run_ns),
             wait_ns: Some(0),
+            swap_wait_ns: None,
+            command: "work".into(),
             io: Some(ProcessIo { read_bytes: process.bytes, write_bytes: 0 }),
             uid: process.uid,
             cgroup: None,
@@ -147,6 +195,8 @@ struct Observer {
     by_key: BTreeMap<Key, u64>,
     bytes: u64,
     ended_before: usize,
+    /// The kernel tells it the end of every process.
+    is_told: bool,
 }
 
 impl Observer {
@@ -159,6 +209,7 @@ impl Observer {
             by_key: BTreeMap::new(),
             bytes: 0,
             ended_before: 0,
+            is_told: false,
         }
     }
 
@@ -176,12 +227,19 @@ impl Observer {
                 self.scan.changed(pid, facts);
             }
         }
+        let mut departures = std::mem::take(&mut kernel.departures);
+        if self.is_told {
+            departures.is_complete = true;
+        } else {
+            departures = Departures::default();
+        }
         self.census.step(
             &self.scan,
             Surroundings {
                 since_ticks: self.since,
                 capacity_ns: u64::MAX,
                 own_pid: None,
+                departures: &departures,
                 is_gone: &mut |pid| !kernel.processes.contains_key(&pid),
             },
         );
@@ -220,12 +278,16 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
 }
 
 /// Plays `acts`; with `orphans`, processes may end before their children.
-fn play(acts: &[Act], orphans: bool) -> (Kernel, Observer) {
+fn play(acts: &[Act], orphans: bool, is_told: bool) -> (Kernel, Observer) {
     let (mut kernel, mut observer) = (Kernel::new(), Observer::new());
+    observer.is_told = is_told;
     observer.sample(&mut kernel, &[]);
     for act in acts {
         match act {
-            Act::Fork(who) => drop(kernel.fork(kernel.pick(*who), 0)),
+            Act::Fork(who) => {
+                let uid = if is_told { (who / 7 % 3) as u32 } else { 0 };
+                kernel.fork(kernel.pick(*who), uid);
+            }
             Act::Run(who, ns) => kernel.run(kernel.pick(*who), *ns),
             Act::Exit(who) => {
                 let pid = kernel.pick(*who);
@@ -255,7 +317,7 @@ proptest! {
     /// process ends in the same interval as its parent.
     #[test]
     fn cpu_time_is_conserved(acts in acts()) {
-        let (kernel, observer) = play(&acts, false);
+        let (kernel, observer) = play(&acts, false, false);
         let allowed = TICK_NS * (kernel.ended + 3 * kernel.next as u64);
         let (counted, used) = (observer.total_ns(), kernel.used_ns);
         prop_assert!(counted <= used + allowed, "counted {counted} of {used}: something twice");
@@ -265,9 +327,27 @@ proptest! {
     /// Also when processes end before their children, nothing is counted twice.
     #[test]
     fn nothing_is_counted_twice_among_orphans(acts in acts()) {
-        let (kernel, observer) = play(&acts, true);
+        let (kernel, observer) = play(&acts, true, false);
         let allowed = TICK_NS * (kernel.ended + 3 * kernel.next as u64);
         prop_assert!(observer.total_ns() <= kernel.used_ns + allowed);
+        prop_assert!(observer.bytes <= (kernel.used_ns + allowed) / 1000);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+
+    /// Where the kernel tells every end, each user has what his processes used, whoever waits for them, and also when
+    /// processes end before their children.
+    #[test]
+    fn every_user_has_his_own_where_ends_are_told(acts in acts()) {
+        let (kernel, observer) = play(&acts, true, true);
+        let allowed = TICK_NS * (kernel.ended + 3 * kernel.next as u64);
+        for (uid, used) in &kernel.by_uid {
+            let counted = counted(&observer, *uid);
+            prop_assert!(counted <= used + allowed, "counted {counted} of {used}: something twice");
+            prop_assert!(counted + allowed >= *used, "counted {counted} of {used}: something lost");
+        }
         prop_assert!(observer.bytes <= (kernel.used_ns + allowed) / 1000);
     }
 }
@@ -332,6 +412,7 @@ fn threads_count_by_the_ticks_of_the_whole_process() {
             since_ticks: Some(0),
             capacity_ns: u64::MAX,
             own_pid: None,
+            departures: &Departures::default(),
             is_gone: &mut |_| false,
         };
         census.step(scan, surroundings);
@@ -371,7 +452,13 @@ fn who_is_active() {
         let own = Some(9);
         census.step(
             scan,
-            Surroundings { since_ticks: since, capacity_ns: 1, own_pid: own, is_gone: &mut |_| false },
+            Surroundings {
+                since_ticks: since,
+                capacity_ns: 1,
+                own_pid: own,
+                departures: &Departures::default(),
+                is_gone: &mut |_| false,
+            },
         );
         census.active_users()
     };
@@ -398,8 +485,13 @@ fn by_session_only_terminals_are_users() {
             (facts.stat.session, facts.stat.terminal, facts.run_ns) = (pid, terminal, Some(round * 100));
             scan.changed(pid, facts);
         }
-        let around =
-            Surroundings { since_ticks: Some(1), capacity_ns: 1, own_pid: None, is_gone: &mut |_| false };
+        let around = Surroundings {
+            since_ticks: Some(1),
+            capacity_ns: 1,
+            own_pid: None,
+            departures: &Departures::default(),
+            is_gone: &mut |_| false,
+        };
         census.step(&scan, around);
         active = census.active_users();
     }

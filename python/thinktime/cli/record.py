@@ -39,6 +39,18 @@ Method = Annotated[
     Literal["auto", "procfs", "taskstats"],
     typer.Option("--method", help="How to read counters by process; auto measures which costs less."),
 ]
+Commands = Annotated[
+    int,
+    typer.Option(
+        "--commands",
+        metavar="N",
+        min=0,
+        help="Most commands with a row of their own in an interval; the others of each user have one row together.",
+    ),
+]
+Arguments = Annotated[
+    bool, typer.Option("--arguments", help="Name commands by their whole line; arguments may be private.")
+]
 Jitter = Annotated[
     float,
     typer.Option(
@@ -67,6 +79,8 @@ def command(
     duration: Duration = "",
     by: By = "uid",
     method: Method = "auto",
+    commands: Commands = 20,
+    arguments: Arguments = False,
     jitter: Jitter = 0.1,
     seed: Seed = 0,
     keep_bytes: KeepBytes = "",
@@ -101,6 +115,8 @@ def command(
         seed=seed,
         by=by,
         method=method,
+        commands=commands,
+        arguments=arguments,
         root=str(root),
         keep_bytes=parse_bytes(keep_bytes, "--keep-bytes") if keep_bytes else None,
         keep_days=keep_days,

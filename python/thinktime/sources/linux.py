@@ -41,6 +41,10 @@ class RecordOptions:
     those at a terminal."""
     method: Method = "auto"
     """Source of the numbers by process; ``auto`` measures at the start which costs less."""
+    commands: int = 20
+    """Most commands with a row of their own in an interval; the others of each user have one row together."""
+    arguments: bool = False
+    """True to name commands by their whole line. Arguments may be private."""
     root: str = "/"
     """Root of the recorded file tree; other than ``/`` only in tests."""
     keep_bytes: int | None = None
@@ -56,6 +60,8 @@ class RecordOptions:
             "seed": self.seed,
             "by": self.by,
             "method": self.method,
+            "commands": self.commands,
+            "arguments": self.arguments,
             "root": self.root,
             "keep_bytes": self.keep_bytes,
             "keep_days": self.keep_days,

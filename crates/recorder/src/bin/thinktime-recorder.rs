@@ -79,6 +79,12 @@ struct Record {
     /// How to read the counters of each process; auto uses the method that costs less here.
     #[arg(long, default_value = "auto")]
     method: How,
+    /// Most commands with a row of their own in an interval; the others of each user have one row together.
+    #[arg(long, default_value_t = 20)]
+    commands: usize,
+    /// Name commands by their whole line; arguments may be private.
+    #[arg(long)]
+    arguments: bool,
     /// Move each sample at random by up to this share of the interval.
     #[arg(long, default_value_t = 0.1)]
     jitter: f64,
@@ -115,6 +121,8 @@ impl Record {
         Ok(RecordOptions {
             interval: self.interval,
             duration: self.duration,
+            commands_max: self.commands,
+            arguments: self.arguments,
             jitter: self.jitter,
             seed: self.seed,
             by: match self.by {

@@ -16,6 +16,7 @@ use crate::error::RecorderError;
 use crate::kernel::clock::{Clock, SystemClock};
 use crate::kernel::files::Root;
 use crate::kernel::host;
+use crate::processes::exits::Exits;
 use crate::processes::procfs::Procfs;
 use crate::processes::taskstats::Taskstats;
 use crate::processes::watch::scan_cost_s;
@@ -101,6 +102,7 @@ pub fn examine() -> Result<Examination, RecorderError> {
     let processes = scan.processes.len();
     let taskstats_cost = scan_cost_of(taskstats, &mut scan);
     abilities.push(taskstats_state(&taskstats_cost));
+    abilities.push(ends(&root));
     abilities.push(block_delay(&root));
     abilities.push(groups(&root));
     abilities.push(sessions(&system));
@@ -329,16 +331,37 @@ fn taskstats_state(measured: &ScanCost) -> Ability {
 }
 
 fn block_delay(root: &Root) -> Ability {
-    let item = "time that processes wait for disks";
+    let item = "time that processes wait for disks and swap";
     match root.text("/proc/sys/kernel/task_delayacct").as_deref() {
         Some("0") => ability(
             item,
             State::Zero,
-            "always zero: delay accounting is switched off (not part of a log)",
-            Some("for other tools, switch it on with sysctl kernel.task_delayacct=1"),
+            "always zero: delay accounting is switched off, so that io_delay_s and swap_delay_s are null",
+            Some("switch it on with sysctl kernel.task_delayacct=1 before the processes start"),
         ),
-        Some(_) => ability(item, State::Measured, "accounted by the kernel (not part of a log)", None),
+        Some(_) => ability(
+            item,
+            State::Measured,
+            "accounted by the kernel; of the first thread of each process, swap by taskstats only",
+            None,
+        ),
         None => ability(item, State::Absent, "this kernel does not have kernel.task_delayacct", None),
+    }
+}
+
+/// Whether processes that come and go between two samples are known.
+fn ends(root: &Root) -> Ability {
+    let item = "processes that come and go between two samples";
+    match Exits::open(root) {
+        Ok(_) => {
+            ability(item, State::Measured, "from the exit messages of taskstats, each by its user", None)
+        }
+        Err(error) => ability(
+            item,
+            State::Partly,
+            format!("no exit messages ({error}): their CPU time counts for the user who waited for them"),
+            Some("run as root outside containers, or give CAP_NET_ADMIN, with Linux 5.19 or later"),
+        ),
     }
 }
 

@@ -46,6 +46,33 @@ pub struct ProcessStat {
     pub start_ticks: u64,
     /// Pages in memory; pages shared with other processes count in each of them.
     pub resident_pages: u64,
+    /// Time that the first thread waited for a disk [tick]; 0 where the kernel does not account it.
+    pub io_wait_ticks: u64,
+    /// Name of the program.
+    pub name: Name,
+}
+
+/// Name of a program as the kernel keeps it: its first 15 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Name([u8; 16]);
+
+impl Name {
+    /// The name that comes after all others.
+    pub const LAST: Name = Name([u8::MAX; 16]);
+
+    /// The name in `text`, up to its first zero byte; what does not fit is cut.
+    pub fn new(text: &[u8]) -> Name {
+        let mut name = [0; 16];
+        let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
+        let length = text.len().min(15);
+        name[..length].copy_from_slice(&text[..length]);
+        Name(name)
+    }
+
+    /// The bytes of the name, which may be any but zero.
+    pub fn bytes(&self) -> &[u8] {
+        self.0.split(|byte| *byte == 0).next().unwrap_or_default()
+    }
 }
 
 /// A number of 32 bits. The kernel prints these as `int`; only a damaged file has a larger one.
@@ -58,6 +85,7 @@ pub fn parse(text: &[u8], path: impl Display) -> Result<ProcessStat, ParseError>
     // The command's name may hold anything, blanks and brackets included: the last bracket ends it.
     let name_end = text.iter().rposition(|byte| *byte == b')');
     let name_end = name_end.ok_or_else(|| ParseError::missing(&path, 1, "the ) after the command's name"))?;
+    let name = text[..name_end].splitn(2, |byte| *byte == b'(').nth(1).unwrap_or_default();
     let mut pid = Fields::new(items(&text[..name_end]), &path, 1);
     let pid = narrow(pid.need_signed("pid")?);
     let mut words = items(&text[name_end + 1..]);
@@ -83,6 +111,8 @@ pub fn parse(text: &[u8], path: impl Display) -> Result<ProcessStat, ParseError>
     let start_ticks = fields.need("starttime")?;
     fields.skip(1);
     let resident_pages = fields.need_signed("rss")?;
+    fields.skip(17);
+    let io_wait_ticks = fields.optional("delayacct_blkio_ticks")?;
     Ok(ProcessStat {
         pid,
         state,
@@ -101,5 +131,7 @@ pub fn parse(text: &[u8], path: impl Display) -> Result<ProcessStat, ParseError>
         threads: u32::try_from(threads).unwrap_or(1).max(1),
         start_ticks,
         resident_pages: u64::try_from(resident_pages).unwrap_or(0),
+        io_wait_ticks: io_wait_ticks.unwrap_or(0),
+        name: Name::new(name),
     })
 }

@@ -5,9 +5,12 @@
 //! and no system call.
 
 pub mod census;
+pub mod commands;
+pub mod exits;
 mod listing;
 mod netlink;
 pub(crate) mod procfs;
+pub mod settlement;
 pub(crate) mod taskstats;
 pub mod usage;
 pub(crate) mod watch;
@@ -58,8 +61,12 @@ pub struct Facts {
     pub run_ns: Option<u64>,
     /// Time runnable but waiting for a CPU, of the first thread [ns].
     pub wait_ns: Option<u64>,
+    /// Time waiting for a page from swap, of the first thread [ns]; `None` where the source does not tell.
+    pub swap_wait_ns: Option<u64>,
     /// Bytes read and written; `None` where the reader is not permitted to see them.
     pub io: Option<ProcessIo>,
+    /// Name of the program or script.
+    pub command: Arc<str>,
     /// Effective user.
     pub uid: u32,
     /// Path of the control group; read only if processes belong to users by it.
@@ -105,6 +112,16 @@ pub(crate) trait ProcessSource {
 
     /// True if it measures how long processes wait for a CPU.
     fn measures_wait(&self) -> bool;
+
+    /// True if it measures how long processes wait for pages from swap.
+    fn measures_swap(&self) -> bool {
+        false
+    }
+
+    /// Names commands by their whole line from now on.
+    fn name_by_arguments(&mut self) {
+        self.state().0.name_by_arguments();
+    }
 
     /// The files and the processes of the scan before, in ascending order.
     fn state(&mut self) -> (&mut Files, &mut [Process]);

@@ -12,19 +12,19 @@ use rustix::net::{
 };
 
 // From the kernel's headers named above: part of its ABI, so that they do not change.
-const NLMSG_ERROR: u16 = 2;
-const NLM_F_REQUEST: u16 = 1;
+pub(super) const NLMSG_ERROR: u16 = 2;
+pub(super) const NLM_F_REQUEST: u16 = 1;
 const GENL_ID_CTRL: u16 = 0x10;
 const CTRL_CMD_GETFAMILY: u8 = 3;
 const CTRL_ATTR_FAMILY_ID: u16 = 1;
 const CTRL_ATTR_FAMILY_NAME: u16 = 2;
-const TASKSTATS_CMD_GET: u8 = 1;
+pub(super) const TASKSTATS_CMD_GET: u8 = 1;
 const TASKSTATS_CMD_ATTR_PID: u16 = 1;
-const TASKSTATS_TYPE_STATS: u16 = 3;
-const TASKSTATS_TYPE_AGGR_PID: u16 = 4;
+pub(super) const TASKSTATS_TYPE_STATS: u16 = 3;
+pub(super) const TASKSTATS_TYPE_AGGR_PID: u16 = 4;
 const NLA_TYPE_MASK: u16 = 0x3fff;
 
-const HEADER_BYTES: usize = 16;
+pub(super) const HEADER_BYTES: usize = 16;
 const GENERIC_HEADER_BYTES: usize = 4;
 const REQUEST_BYTES: usize = HEADER_BYTES + GENERIC_HEADER_BYTES + 8;
 /// Requests in one message: their answers fit well into a receive buffer of the default size.
@@ -33,10 +33,15 @@ const BATCH: usize = 64;
 const ANSWER_BYTES: usize = 2048;
 
 /// Offset of `cpu_delay_total` in `struct taskstats` [byte].
-const WAIT_OFFSET: usize = 24;
+pub(super) const WAIT_OFFSET: usize = 24;
 /// Offset of `cpu_run_virtual_total` [byte]; some architectures adjust `cpu_run_real_total`, 8 bytes before it,
 /// for time stolen by the hypervisor.
-const RUN_OFFSET: usize = 72;
+pub(super) const RUN_OFFSET: usize = 72;
+
+/// Offset of `blkio_delay_total` [byte].
+pub(super) const IO_DELAY_OFFSET: usize = 40;
+/// Offset of `swapin_delay_total` [byte].
+pub(super) const SWAP_DELAY_OFFSET: usize = 56;
 
 /// Fields of `struct taskstats` that are used, of the first thread of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,6 +50,18 @@ pub struct Record {
     pub run_ns: u64,
     /// Time that it waited for a processor [ns].
     pub wait_ns: u64,
+    /// Time that it waited for a page from swap [ns]; 0 where the kernel does not account it.
+    pub swap_wait_ns: u64,
+}
+
+impl Record {
+    fn of(stats: &[u8]) -> Option<Record> {
+        Some(Record {
+            run_ns: u64_at(stats, RUN_OFFSET)?,
+            wait_ns: u64_at(stats, WAIT_OFFSET)?,
+            swap_wait_ns: u64_at(stats, SWAP_DELAY_OFFSET)?,
+        })
+    }
 }
 
 /// A socket for requests to taskstats.
@@ -58,19 +75,19 @@ pub struct TaskstatsSocket {
     sequence: u32,
 }
 
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+pub(super) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
 }
 
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+pub(super) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+pub(super) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
 }
 
-fn put_attribute(message: &mut Vec<u8>, kind: u16, value: &[u8]) {
+pub(super) fn put_attribute(message: &mut Vec<u8>, kind: u16, value: &[u8]) {
     message.extend(((4 + value.len()) as u16).to_ne_bytes());
     message.extend(kind.to_ne_bytes());
     message.extend(value);
@@ -78,7 +95,13 @@ fn put_attribute(message: &mut Vec<u8>, kind: u16, value: &[u8]) {
     message.resize(message.len().next_multiple_of(4), 0);
 }
 
-fn put_message(buffer: &mut Vec<u8>, kind: u16, sequence: u32, command: u8, attribute: (u16, &[u8])) {
+pub(super) fn put_message(
+    buffer: &mut Vec<u8>,
+    kind: u16,
+    sequence: u32,
+    command: u8,
+    attribute: (u16, &[u8]),
+) {
     let start = buffer.len();
     buffer.extend(0u32.to_ne_bytes());
     buffer.extend(kind.to_ne_bytes());
@@ -93,7 +116,7 @@ fn put_message(buffer: &mut Vec<u8>, kind: u16, sequence: u32, command: u8, attr
 }
 
 /// The value of attribute `kind` among `attributes`.
-fn attribute(mut attributes: &[u8], kind: u16) -> Option<&[u8]> {
+pub(super) fn attribute(mut attributes: &[u8], kind: u16) -> Option<&[u8]> {
     loop {
         let length = usize::from(u16_at(attributes, 0)?);
         let present = u16_at(attributes, 2)? & NLA_TYPE_MASK;
@@ -107,7 +130,7 @@ fn attribute(mut attributes: &[u8], kind: u16) -> Option<&[u8]> {
 }
 
 /// Attributes of a generic message, after its two headers; the kernel's refusal is an error.
-fn body(message: &[u8]) -> io::Result<&[u8]> {
+pub(super) fn body(message: &[u8]) -> io::Result<&[u8]> {
     let short = || io::Error::new(io::ErrorKind::InvalidData, "a netlink message is too short");
     if u16_at(message, 4).ok_or_else(short)? == NLMSG_ERROR {
         let errno = u32_at(message, HEADER_BYTES).ok_or_else(short)? as i32;
@@ -128,34 +151,31 @@ pub fn parse_answer(message: &[u8]) -> io::Result<(u32, Option<Record>)> {
     };
     let record = attribute(body, TASKSTATS_TYPE_AGGR_PID)
         .and_then(|nested| attribute(nested, TASKSTATS_TYPE_STATS))
-        .and_then(|stats| {
-            Some(Record { run_ns: u64_at(stats, RUN_OFFSET)?, wait_ns: u64_at(stats, WAIT_OFFSET)? })
-        });
+        .and_then(Record::of);
     Ok((sequence, Some(record.ok_or_else(short)?)))
+}
+
+/// A socket of generic netlink, and the number of the taskstats family.
+pub(super) fn open_family() -> io::Result<(OwnedFd, u16)> {
+    let flags = SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, Some(netlink::GENERIC))?;
+    // The kernel answers before send returns; a lost answer must not stop the recorder.
+    set_socket_timeout(&socket, Timeout::Recv, Some(std::time::Duration::from_millis(200)))?;
+    let mut request = Vec::new();
+    let name = (CTRL_ATTR_FAMILY_NAME, &b"TASKSTATS\0"[..]);
+    put_message(&mut request, GENL_ID_CTRL, 0, CTRL_CMD_GETFAMILY, name);
+    send(&socket, &request, SendFlags::empty())?;
+    let mut answer = vec![0; 8192];
+    let (length, _) = recv(&socket, &mut answer[..], RecvFlags::empty())?;
+    let family = attribute(body(&answer[..length])?, CTRL_ATTR_FAMILY_ID).and_then(|value| u16_at(value, 0));
+    let family = family.ok_or_else(|| io::Error::new(io::ErrorKind::Unsupported, "no taskstats family"))?;
+    Ok((socket, family))
 }
 
 impl TaskstatsSocket {
     /// Finds the family and requests one record, so that a missing permission shows at start.
     pub fn open() -> io::Result<TaskstatsSocket> {
-        let flags = SocketFlags::CLOEXEC;
-        let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, Some(netlink::GENERIC))?;
-        // The kernel answers before send returns; a lost answer must not stop the recorder.
-        set_socket_timeout(&socket, Timeout::Recv, Some(std::time::Duration::from_millis(200)))?;
-        let mut request = Vec::new();
-        put_message(
-            &mut request,
-            GENL_ID_CTRL,
-            0,
-            CTRL_CMD_GETFAMILY,
-            (CTRL_ATTR_FAMILY_NAME, b"TASKSTATS\0"),
-        );
-        send(&socket, &request, SendFlags::empty())?;
-        let mut answer = vec![0; 8192];
-        let (length, _) = recv(&socket, &mut answer[..], RecvFlags::empty())?;
-        let family =
-            attribute(body(&answer[..length])?, CTRL_ATTR_FAMILY_ID).and_then(|value| u16_at(value, 0));
-        let family =
-            family.ok_or_else(|| io::Error::new(io::ErrorKind::Unsupported, "no taskstats family"))?;
+        let (socket, family) = open_family()?;
         let answers = vec![0; BATCH * ANSWER_BYTES];
         let mut opened = TaskstatsSocket { socket, family, requests: Vec::new(), answers, sequence: 0 };
         // The recorder's own record: it has certainly run, so that 0 means that nothing is accounted.
@@ -201,7 +221,7 @@ impl TaskstatsSocket {
     fn receive(&mut self, first: u32, records: &mut [Option<Record>]) -> io::Result<()> {
         let mut missing = records.len();
         while missing > 0 {
-            let lengths = self.receive_many(missing)?;
+            let lengths = receive_many(&self.socket, &mut self.answers, ANSWER_BYTES, missing, 0)?;
             for (answer, length) in self.answers.chunks(ANSWER_BYTES).zip(lengths) {
                 let (sequence, record) = parse_answer(&answer[..length.min(ANSWER_BYTES)])?;
                 // An answer to a batch that timed out before is not counted.
@@ -213,47 +233,53 @@ impl TaskstatsSocket {
         }
         Ok(())
     }
+}
 
-    /// Lengths of up to `count` messages, received in one call.
-    fn receive_many(&mut self, count: usize) -> io::Result<Vec<usize>> {
-        let mut vectors: Vec<libc::iovec> = self
-            .answers
-            .chunks_mut(ANSWER_BYTES)
-            .take(count)
-            .map(|chunk| libc::iovec { iov_base: chunk.as_mut_ptr().cast(), iov_len: chunk.len() })
-            .collect();
-        let headers = vectors.iter_mut().map(|vector| {
-            // SAFETY: all-zero is a valid mmsghdr: no name, no control data, no buffers.
-            let mut header: libc::mmsghdr = unsafe { std::mem::zeroed() };
-            header.msg_hdr.msg_iov = vector;
-            header.msg_hdr.msg_iovlen = 1;
-            header
-        });
-        let mut headers: Vec<libc::mmsghdr> = headers.collect();
-        loop {
-            // SAFETY: every header points to one vector of `vectors`, and that to its own chunk of
-            // `answers`; all of them live, unmoved, until the call returns.
-            let received = unsafe {
-                libc::recvmmsg(
-                    self.socket.as_raw_fd(),
-                    headers.as_mut_ptr(),
-                    headers.len() as libc::c_uint,
-                    // Returns with the messages present after the first one, instead of waiting for all.
-                    libc::MSG_WAITFORONE as _,
-                    std::ptr::null_mut(),
-                )
-            };
-            if received >= 0 {
-                return Ok(headers
-                    .iter()
-                    .take(received as usize)
-                    .map(|header| header.msg_len as usize)
-                    .collect());
-            }
-            let error = io::Error::last_os_error();
-            if error.kind() != io::ErrorKind::Interrupted {
-                return Err(error);
-            }
+/// Lengths of the messages received in one call, each into its own chunk of `buffer` of `chunk` bytes, `count` at
+/// most. With `flags` 0 it waits for the first.
+pub(super) fn receive_many(
+    socket: &OwnedFd,
+    buffer: &mut [u8],
+    chunk: usize,
+    count: usize,
+    flags: libc::c_int,
+) -> io::Result<Vec<usize>> {
+    let mut vectors: Vec<libc::iovec> = buffer
+        .chunks_mut(chunk)
+        .take(count)
+        .map(|chunk| libc::iovec { iov_base: chunk.as_mut_ptr().cast(), iov_len: chunk.len() })
+        .collect();
+    let headers = vectors.iter_mut().map(|vector| {
+        // SAFETY: all-zero is a valid mmsghdr: no name, no control data, no buffers.
+        let mut header: libc::mmsghdr = unsafe { std::mem::zeroed() };
+        header.msg_hdr.msg_iov = vector;
+        header.msg_hdr.msg_iovlen = 1;
+        header
+    });
+    let mut headers: Vec<libc::mmsghdr> = headers.collect();
+    loop {
+        // SAFETY: every header points to one vector of `vectors`, and that to its own chunk of `buffer`; all of
+        // them live, unmoved, until the call returns.
+        let received = unsafe {
+            libc::recvmmsg(
+                socket.as_raw_fd(),
+                headers.as_mut_ptr(),
+                headers.len() as libc::c_uint,
+                // Returns with the messages present after the first one, instead of waiting for all.
+                (libc::MSG_WAITFORONE | flags) as _,
+                std::ptr::null_mut(),
+            )
+        };
+        if received >= 0 {
+            return Ok(headers
+                .iter()
+                .take(received as usize)
+                .map(|header| header.msg_len as usize)
+                .collect());
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
         }
     }
 }
@@ -282,7 +308,7 @@ mod tests {
         // Version 1 was the shortest that has the fields; what later ones add comes behind.
         for bytes in [80, 328, 416, 1000] {
             let (sequence, record) = parse_answer(&answer(9, 123, 45, bytes)).unwrap();
-            assert_eq!((sequence, record), (9, Some(Record { run_ns: 123, wait_ns: 45 })));
+            assert_eq!((sequence, record), (9, Some(Record { run_ns: 123, wait_ns: 45, swap_wait_ns: 0 })));
         }
     }
 

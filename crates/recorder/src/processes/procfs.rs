@@ -14,9 +14,11 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, Mode, OFlags, openat, statat};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+use super::commands;
 use super::listing::Listing;
 use super::{By, Facts, ProcessSource, Scan};
 use crate::kernel::files::{Root, read_once};
+use crate::proc::process_stat::{Name, ProcessStat};
 use crate::proc::schedstat::ThreadSched;
 use crate::proc::{cgroup, process_io, process_stat, schedstat};
 
@@ -55,6 +57,9 @@ pub(crate) struct Process {
     reads: u32,
     uid: u32,
     cgroup: Option<Arc<str>>,
+    /// The kernel's name of the program when `command` was made from it.
+    name: Name,
+    command: Option<Arc<str>>,
     /// True if the next scan has to read it although it has not run.
     pub(super) refresh: bool,
 }
@@ -71,6 +76,8 @@ impl Process {
             reads: 0,
             uid: 0,
             cgroup: None,
+            name: Name::default(),
+            command: None,
             refresh: true,
         }
     }
@@ -124,6 +131,8 @@ impl Budget {
 pub(crate) struct Files {
     listing: Listing,
     by: By,
+    /// Commands are named by their whole line.
+    with_arguments: bool,
     samples: u32,
     /// Forks since boot when the folder was last listed.
     forks: Option<u64>,
@@ -147,6 +156,7 @@ impl Files {
         Ok(Files {
             listing,
             by,
+            with_arguments: false,
             samples: 0,
             forks: None,
             pids: Vec::new(),
@@ -154,6 +164,11 @@ impl Files {
             buffer: vec![0; BUFFER_BYTES],
             budget: Budget::new(),
         })
+    }
+
+    /// Names commands by their whole line from now on.
+    pub(super) fn name_by_arguments(&mut self) {
+        self.with_arguments = true;
     }
 
     /// Sets the path relative to `/proc`, in a buffer that is used again for each file.
@@ -261,13 +276,16 @@ impl Files {
         if self.by == By::Cgroup && (due || process.reads <= YOUNG_READS) {
             process.cgroup = self.cgroup(pid);
         }
+        let command = self.command(process, &stat);
         // A process that ended just now keeps the user that it had.
         process.uid = self.uid(pid).unwrap_or(process.uid);
         Outcome::Read(Facts {
             stat,
             run_ns: sched.map(|sched| sched.run_ns),
             wait_ns: sched.map(|sched| sched.wait_ns),
+            swap_wait_ns: None,
             io,
+            command,
             uid: process.uid,
             cgroup: process.cgroup.clone(),
         })
@@ -315,6 +333,26 @@ impl Files {
     /// Closes the files of a process that has ended, and returns their descriptors to the budget.
     pub(super) fn close(&mut self, process: Process) {
         self.budget.give_back(process.descriptors());
+    }
+
+    /// Name of the program or script: looked for at the first reading, and when another program is executed.
+    fn command(&mut self, process: &mut Process, stat: &ProcessStat) -> Arc<str> {
+        if let Some(command) = process.command.as_ref().filter(|_| process.name == stat.name) {
+            return Arc::clone(command);
+        }
+        let program = commands::program(&stat.name, stat.is_kernel_thread);
+        let needs_line = self.with_arguments && !stat.is_kernel_thread;
+        let found = if needs_line || commands::is_interpreter(&program) {
+            self.open_file(process.pid, "/cmdline").ok().and_then(|file| {
+                let text = read_once(&file, &mut self.buffer).ok()?;
+                if needs_line { commands::line(text) } else { commands::script(&program, text) }
+            })
+        } else {
+            None
+        };
+        let command = found.unwrap_or(program);
+        (process.name, process.command) = (stat.name, Some(Arc::clone(&command)));
+        command
     }
 
     fn cgroup(&mut self, pid: i32) -> Option<Arc<str>> {

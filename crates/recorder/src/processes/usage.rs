@@ -10,14 +10,18 @@ use super::Facts;
 /// An amount of everything that a process uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Time in user state [tick].
-    pub user_ticks: u64,
-    /// Time in the kernel [tick].
-    pub system_ticks: u64,
+    /// Time in user state [ns].
+    pub user_ns: u64,
+    /// Time in the kernel [ns].
+    pub system_ns: u64,
     /// CPU time as the scheduler measures it, or whole ticks where that is not known [ns].
     pub exact_ns: u64,
     /// Time runnable but waiting for a CPU [ns].
     pub wait_ns: u64,
+    /// Time waiting for a disk [ns].
+    pub io_wait_ns: u64,
+    /// Time waiting for a page from swap [ns].
+    pub swap_wait_ns: u64,
     /// Page faults without disk.
     pub faults_minor: u64,
     /// Page faults that read from a disk.
@@ -32,15 +36,26 @@ impl Usage {
     /// `with` applied to each amount of both.
     fn zip(self, other: Usage, with: impl Fn(u64, u64) -> u64) -> Usage {
         Usage {
-            user_ticks: with(self.user_ticks, other.user_ticks),
-            system_ticks: with(self.system_ticks, other.system_ticks),
+            user_ns: with(self.user_ns, other.user_ns),
+            system_ns: with(self.system_ns, other.system_ns),
             exact_ns: with(self.exact_ns, other.exact_ns),
             wait_ns: with(self.wait_ns, other.wait_ns),
+            io_wait_ns: with(self.io_wait_ns, other.io_wait_ns),
+            swap_wait_ns: with(self.swap_wait_ns, other.swap_wait_ns),
             faults_minor: with(self.faults_minor, other.faults_minor),
             faults_major: with(self.faults_major, other.faults_major),
             read_bytes: with(self.read_bytes, other.read_bytes),
             write_bytes: with(self.write_bytes, other.write_bytes),
         }
+    }
+
+    /// The part of each amount between the shares `from` and `to` of `of`: parts that touch add up to the whole.
+    pub(super) fn part(self, from: u64, to: u64, of: u64) -> Usage {
+        let until = |amount: u64, share: u64| {
+            // Fits: the share is at most 1.
+            (u128::from(amount) * u128::from(share) / u128::from(of.max(1))) as u64
+        };
+        self.zip(Usage::default(), |amount, _| until(amount, to) - until(amount, from))
     }
 
     /// True if nothing was used.
@@ -83,10 +98,12 @@ fn exact_ns(run_ns: Option<u64>, ticks: u64, has_one_thread: bool, tick_ns: u64)
 pub(super) fn lifetime(facts: &Facts, tick_ns: u64) -> Usage {
     let stat = &facts.stat;
     Usage {
-        user_ticks: stat.user_ticks,
-        system_ticks: stat.system_ticks,
+        user_ns: stat.user_ticks.saturating_mul(tick_ns),
+        system_ns: stat.system_ticks.saturating_mul(tick_ns),
         exact_ns: exact_ns(facts.run_ns, ticks(facts), stat.threads == 1, tick_ns),
         wait_ns: facts.wait_ns.unwrap_or(0),
+        io_wait_ns: stat.io_wait_ticks.saturating_mul(tick_ns),
+        swap_wait_ns: facts.swap_wait_ns.unwrap_or(0),
         faults_minor: stat.faults_minor,
         faults_major: stat.faults_major,
         read_bytes: facts.io.map_or(0, |io| io.read_bytes),
@@ -98,8 +115,8 @@ pub(super) fn lifetime(facts: &Facts, tick_ns: u64) -> Usage {
 pub(super) fn of_children(facts: &Facts, tick_ns: u64) -> Usage {
     let stat = &facts.stat;
     Usage {
-        user_ticks: stat.children_user_ticks,
-        system_ticks: stat.children_system_ticks,
+        user_ns: stat.children_user_ticks.saturating_mul(tick_ns),
+        system_ns: stat.children_system_ticks.saturating_mul(tick_ns),
         exact_ns: (stat.children_user_ticks + stat.children_system_ticks).saturating_mul(tick_ns),
         faults_minor: stat.children_faults_minor,
         faults_major: stat.children_faults_major,

@@ -6,6 +6,7 @@ use std::io;
 use serde_json::{Value as Json, json};
 
 use super::census::{Census, Surroundings};
+use super::exits::{Departures, Exits};
 use super::listing::Listing;
 use super::procfs::Procfs;
 use super::taskstats::Taskstats;
@@ -14,6 +15,8 @@ use crate::kernel::clock::{Clock, Moment, SystemClock};
 use crate::kernel::files::Root;
 use crate::kernel::host;
 use crate::proc::stat::Stat;
+use crate::recording::options::RecordOptions;
+use crate::sample::usage_rows::Waits;
 
 /// Totals over the processes after a sample.
 #[derive(Clone, Copy, Debug, Default)]
@@ -88,6 +91,14 @@ pub struct Each {
     scan: Scan,
     /// Usage by user.
     pub census: Census,
+    /// Messages of the ends of processes, or why there are none.
+    exits: Result<Exits, String>,
+    /// Times at which such messages were lost.
+    exits_lost: u64,
+    /// The same since it was asked last.
+    exits_lost_lately: u64,
+    /// The kernel accounts waiting for disks and swap.
+    has_delays: bool,
     own_pid: Option<i32>,
     tick_ns: u64,
     /// CPU time of a scan with each method that was tried [s].
@@ -97,19 +108,40 @@ pub struct Each {
 }
 
 impl Watch {
-    /// The watch for `by` and `method`, ready for its first scan.
-    pub fn open(root: &Root, by: By, method: Method) -> io::Result<Watch> {
+    /// The watch for these options, ready for its first scan.
+    pub fn open(root: &Root, options: &RecordOptions) -> io::Result<Watch> {
+        let RecordOptions { by, method, arguments, .. } = *options;
         if by == By::None {
             return Ok(Watch::Count(Counting::open(root)?));
         }
         let tick_ns = 1_000_000_000 / host::clock_ticks();
+        // Before the first scan: from then on, every process that ends is told.
+        let exits = match root.is_machine() {
+            true => Exits::open(root).map_err(|error| error.to_string()),
+            false => Err("the root is a captured tree".into()),
+        };
         let mut scan = Scan::default();
         let mut tried = BTreeMap::new();
-        let source = choose(root, by, method, &mut scan, &mut tried)?;
+        let mut source = choose(root, by, method, &mut scan, &mut tried)?;
+        if arguments {
+            source.name_by_arguments();
+        }
         // In a captured tree the recorder's number is somebody else's.
         let own_pid = root.is_machine().then(|| rustix::process::getpid().as_raw_nonzero().get());
         let census = Census::new(by, tick_ns);
-        Ok(Watch::Each(Box::new(Each { source, scan, census, own_pid, tick_ns, tried, unreadable_max: 0 })))
+        Ok(Watch::Each(Box::new(Each {
+            source,
+            scan,
+            census,
+            exits,
+            exits_lost: 0,
+            exits_lost_lately: 0,
+            has_delays: has_delays(root),
+            own_pid,
+            tick_ns,
+            tried,
+            unreadable_max: 0,
+        })))
     }
 
     /// Totals over the processes now; `since` is the sample before, `None` at the first.
@@ -129,9 +161,40 @@ impl Watch {
         }
     }
 
-    /// True if the source measures how long processes wait for a CPU.
-    pub fn has_wait(&self) -> bool {
-        matches!(self, Watch::Each(each) if each.source.measures_wait())
+    /// Monotonic time at which messages must be received, lest they are lost [ns].
+    pub fn due_ns(&self) -> i64 {
+        match self {
+            Watch::Each(each) => each.exits.as_ref().map_or(i64::MAX, Exits::due_ns),
+            Watch::Count(_) => i64::MAX,
+        }
+    }
+
+    /// Receives messages between two samples.
+    pub fn drain(&mut self) -> io::Result<()> {
+        match self {
+            Watch::Each(each) => each.exits.as_mut().map_or(Ok(()), |exits| exits.drain(SystemClock.now())),
+            Watch::Count(_) => Ok(()),
+        }
+    }
+
+    /// How often messages of the ends of processes were lost since the last call.
+    pub fn take_losses(&mut self) -> u64 {
+        match self {
+            Watch::Each(each) => std::mem::take(&mut each.exits_lost_lately),
+            Watch::Count(_) => 0,
+        }
+    }
+
+    /// Waiting that is measured.
+    pub fn waits(&self) -> Waits {
+        match self {
+            Watch::Each(each) => Waits {
+                cpu: each.source.measures_wait(),
+                io: each.has_delays,
+                swap: each.has_delays && each.source.measures_swap(),
+            },
+            Watch::Count(_) => Waits::default(),
+        }
     }
 
     /// Facts for the manifest: the method chosen, the cost of each method tried, and what could not be read.
@@ -140,6 +203,8 @@ impl Watch {
             Watch::Count(_) => json!({ "method": "none" }),
             Watch::Each(each) => json!({
                 "method": each.source.name(),
+                "exits": each.exits.as_ref().map_or_else(String::as_str, |_| "taskstats"),
+                "exits_lost": each.exits_lost,
                 "scan_cpu_s": each.tried,
                 "unreadable_processes_max": each.unreadable_max,
                 "implausible_growths_dropped": each.census.implausible,
@@ -155,6 +220,12 @@ impl Each {
         let ticks_at = |moment: Moment| u64::try_from(moment.boot_ns).unwrap_or(0) / self.tick_ns;
         let length_ns =
             since.map_or(0, |since| u64::try_from(now.monotonic_ns - since.monotonic_ns).unwrap_or(0));
+        let none = Departures::default();
+        // After the scan: a process that it did not find has told its end.
+        let departures = match &mut self.exits {
+            Ok(exits) => exits.at_sample(SystemClock.now())?,
+            Err(_) => &none,
+        };
         let source = &mut self.source;
         self.census.step(
             &self.scan,
@@ -165,9 +236,15 @@ impl Each {
                 capacity_ns: 2 * length_ns.saturating_mul(machine.cpus.len().max(1) as u64)
                     + 10 * self.tick_ns,
                 own_pid: self.own_pid,
+                departures,
                 is_gone: &mut |pid| source.is_gone(pid),
             },
         );
+        if let Ok(exits) = &mut self.exits {
+            let lost = exits.clear();
+            self.exits_lost += lost;
+            self.exits_lost_lately += lost;
+        }
         for pid in &self.census.orphans {
             self.source.refresh(*pid);
         }
@@ -180,6 +257,12 @@ impl Each {
             kernel_ns: self.census.kernel_ns,
         })
     }
+}
+
+/// True if the kernel accounts how long tasks wait for disks and swap.
+pub(crate) fn has_delays(root: &Root) -> bool {
+    // Without the switch, nothing tells a kernel that does not account it from one where nobody waits.
+    root.text("/proc/sys/kernel/task_delayacct").is_some_and(|text| text.trim() != "0")
 }
 
 /// The source for `method`; with `Auto`, the one whose scans cost less CPU time here.

@@ -29,8 +29,9 @@ use crate::recording::summary::Tally;
 use crate::sample::counters::Differences;
 use crate::sample::devices::Devices;
 use crate::sample::modes::{ModeSampler, Modes, why_unsampled};
-use crate::sample::rows::{Interval, SystemSheets, UserSheet};
+use crate::sample::rows::{Interval, SystemSheets};
 use crate::sample::system::{Snapshot, SystemReader};
+use crate::sample::usage_rows::UsageSheets;
 
 /// Period at which old parts are removed, and at which the facts of a session may be written to its log.
 const HOUSEKEEPING: Duration = Duration::from_secs(60);
@@ -132,6 +133,7 @@ fn locked(writer: &SharedWriter) -> MutexGuard<'_, LogWriter> {
 struct Tables {
     samples: TableId,
     users: TableId,
+    commands: TableId,
     cpus: TableId,
     disks: TableId,
     interfaces: TableId,
@@ -156,7 +158,7 @@ pub(crate) struct Recorder<C> {
     devices: Devices,
     differences: Differences,
     sheets: SystemSheets,
-    users: UserSheet,
+    usage: UsageSheets,
     tables: Tables,
     before: Option<Previous>,
     tally: Tally,
@@ -195,15 +197,15 @@ impl<C: Clock> Recorder<C> {
                     })
                     .ok()
             });
-        let watch =
-            Watch::open(&root, options.by, options.method).map_err(|source| cannot_watch(options, source))?;
+        let watch = Watch::open(&root, options).map_err(|source| cannot_watch(options, source))?;
         let sheets = SystemSheets::default();
-        let users = UserSheet::new(watch.has_wait());
+        let usage = UsageSheets::new(watch.waits(), options.commands_max);
         let mut open = locked(writer);
         // Declared even where a table stays empty: a reader can then distinguish no disks from not recorded.
         let tables = Tables {
             samples: open.declare(sheets.samples.schema.clone())?,
-            users: open.declare(users.sheet.schema.clone())?,
+            users: open.declare(usage.users.schema.clone())?,
+            commands: open.declare(usage.commands.schema.clone())?,
             cpus: open.declare(sheets.cpus.schema.clone())?,
             disks: open.declare(sheets.disks.schema.clone())?,
             interfaces: open.declare(sheets.interfaces.schema.clone())?,
@@ -218,7 +220,7 @@ impl<C: Clock> Recorder<C> {
             devices: Devices::new(&root),
             differences: Differences::new(host::long_bits()),
             sheets,
-            users,
+            usage,
             tables,
             before: None,
             tally: Tally::default(),
@@ -315,7 +317,12 @@ impl<C: Clock> Recorder<C> {
             if control.is_stopped() || self.clock.now().monotonic_ns >= deadline_ns {
                 return Ok(());
             }
-            control.sleep_until(deadline_ns, &mut self.clock);
+            control.sleep_until(deadline_ns.min(self.watch.due_ns()), &mut self.clock);
+            if self.clock.now().monotonic_ns >= self.watch.due_ns() {
+                self.watch
+                    .drain()
+                    .map_err(|source| RecorderError::Processes { path: "taskstats".into(), source })?;
+            }
         }
     }
 
@@ -379,6 +386,10 @@ impl<C: Clock> Recorder<C> {
             let detail = format!("{}: {}", failure.name, failure.reason);
             self.system.missing.entry(failure.name).or_insert(failure.reason);
             open.incident("source_failed", &detail)?;
+        }
+        if self.watch.take_losses() > 0 {
+            let detail = "processes ended faster than their ends could be read: what was not read counts for who waited";
+            open.incident("exits_lost", detail)?;
         }
         let after = Previous { moment, snapshot, modes };
         if let Some(before) = self.before.take() {
@@ -455,14 +466,18 @@ impl<C: Clock> Recorder<C> {
         self.tally.cost.add(cost_s);
         self.tally.late.add(late_s);
         self.tally.written_bytes += self.written;
-        let users = match &self.watch {
-            Watch::Each(each) => self.users.rows(interval, &each.census),
-            Watch::Count(_) => Vec::new(),
+        let (users, commands) = match &self.watch {
+            Watch::Each(each) => (
+                self.usage.user_rows(interval, &each.census),
+                self.usage.command_rows(interval, &each.census),
+            ),
+            Watch::Count(_) => (Vec::new(), Vec::new()),
         };
         let tables = self.tables;
         let mut rows = vec![(tables.samples, vec![sample.finish()])];
         let others = [
             (tables.users, users),
+            (tables.commands, commands),
             (tables.cpus, system.cpus),
             (tables.disks, system.disks),
             (tables.interfaces, system.interfaces),

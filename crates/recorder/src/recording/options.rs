@@ -29,6 +29,10 @@ pub struct RecordOptions {
     pub by: By,
     /// Way in which processes are read.
     pub method: Method,
+    /// Most rows of commands in an interval; the other commands of each user have one row together.
+    pub commands_max: usize,
+    /// Commands are named by their whole line, with its arguments, which may be private.
+    pub arguments: bool,
     /// File tree to record; `/` except in tests.
     pub root: PathBuf,
     /// Largest size of the log; its oldest parts are removed to keep it [byte].
@@ -46,6 +50,8 @@ impl Default for RecordOptions {
             seed: 0,
             by: By::Uid,
             method: Method::Auto,
+            commands_max: 20,
+            arguments: false,
             root: PathBuf::from("/"),
             keep_bytes: None,
             keep_age: None,
@@ -63,6 +69,8 @@ pub struct GivenOptions {
     seed: Option<u64>,
     by: By,
     method: Method,
+    commands: Option<usize>,
+    arguments: bool,
     root: Option<PathBuf>,
     keep_bytes: Option<u64>,
     keep_days: Option<f64>,
@@ -84,6 +92,8 @@ impl TryFrom<GivenOptions> for RecordOptions {
             seed: given.seed.unwrap_or(default.seed),
             by: given.by,
             method: given.method,
+            commands_max: given.commands.unwrap_or(default.commands_max),
+            arguments: given.arguments,
             root: given.root.unwrap_or(default.root),
             keep_bytes: given.keep_bytes,
             keep_age: given.keep_days.map(days).transpose()?,
@@ -149,6 +159,8 @@ impl RecordOptions {
             "seed": self.seed,
             "by": self.by,
             "method": self.method,
+            "commands": self.commands_max,
+            "arguments": self.arguments,
             "keep_bytes": self.keep_bytes,
             "keep_age_s": self.keep_age.map(|age| age.as_secs_f64()),
         })

@@ -20,3 +20,4 @@ pub(crate) mod rows;
 pub(crate) mod sessions;
 pub(crate) mod sheet;
 pub(crate) mod system;
+pub mod usage_rows;

@@ -2,10 +2,8 @@
 
 use thinktime_log::{Row, Value, vocabulary};
 
-use crate::kernel::host;
 use crate::proc::pressure::Pressure;
 use crate::proc::stat::CpuTicks;
-use crate::processes::census::{Account, Census};
 use crate::sample::counters::{Differences, Family};
 use crate::sample::devices::{Devices, DiskDelta, NetDelta};
 use crate::sample::sheet::{Draft, Sheet};
@@ -335,52 +333,5 @@ fn gauges(sample: &mut Draft<'_>, after: &Snapshot) {
     ];
     for (column, kib) in gauges {
         sample.set(column, kib.map(|kib| kib.saturating_mul(1024)));
-    }
-}
-
-/// Makes the rows of the users with any usage.
-#[derive(Debug)]
-pub struct UserSheet {
-    /// Sheet of table `users`.
-    pub sheet: Sheet,
-    tick_s: f64,
-    /// True if the source measures waiting for a CPU.
-    has_wait: bool,
-}
-
-impl UserSheet {
-    /// A sheet; `has_wait` is true if the source of processes measures waiting for a CPU.
-    pub fn new(has_wait: bool) -> UserSheet {
-        UserSheet {
-            sheet: Sheet::new(vocabulary::users()),
-            tick_s: 1.0 / host::clock_ticks() as f64,
-            has_wait,
-        }
-    }
-
-    /// A row for each user with any usage in the interval.
-    pub fn rows(&self, interval: Interval, census: &Census) -> Vec<Row> {
-        // Users without usage have no row; a log of a large machine would be mostly zeros.
-        let active = census.accounts().iter().filter(|(_, account)| !account.usage.is_zero());
-        active.map(|(key, account)| self.row(interval, &key.text(), account)).collect()
-    }
-
-    fn row(&self, interval: Interval, user: &str, account: &Account) -> Row {
-        let usage = &account.usage;
-        let mut row = self.sheet.row();
-        row.set("start", Value::Time(interval.start_us));
-        row.set("user", user);
-        row.set("user_s", usage.user_ticks as f64 * self.tick_s);
-        row.set("system_s", usage.system_ticks as f64 * self.tick_s);
-        row.set("cpu_exact_s", usage.exact_ns as f64 * 1e-9);
-        row.set("run_delay_s", self.has_wait.then_some(usage.wait_ns as f64 * 1e-9));
-        row.set("page_faults_minor", usage.faults_minor);
-        row.set("page_faults_major", usage.faults_major);
-        // Null where the recorder is not permitted to see it: 0 would mean that nothing was read.
-        row.set("read_bytes", account.sees_io.then_some(usage.read_bytes));
-        row.set("write_bytes", account.sees_io.then_some(usage.write_bytes));
-        row.set("processes", account.processes);
-        row.set("memory_bytes", account.resident_pages.saturating_mul(host::page_bytes()));
-        row.finish()
     }
 }

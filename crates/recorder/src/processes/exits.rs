@@ -1,0 +1,432 @@
+//! What the kernel says of every task when it ends: the exit messages of taskstats.
+//!
+//! A socket of its own receives a message for each task that ends, whoever waits for it: its user, name, CPU time,
+//! faults and I/O. They are received at every sample, and in between before the buffer of the socket is full.
+//! Layouts: linux/taskstats.h, version 12 and later (Linux 5.19), the first that says to which process a task belongs.
+//!
+//! # Limitations
+//! The kernel sends the message before it gives back the memory of the process, and the CPU time in it is that of the
+//! last tick or switch of the task. For a task that never slept, the time of its life less its waiting for a CPU is
+//! closer. The rest appears in the totals of the process that waits for it, and the census counts it from there.
+//!
+//! The user is the real one, not the effective. Needs CAP_NET_ADMIN in the initial user and process namespaces.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{SendFlags, send};
+
+use super::netlink::{
+    HEADER_BYTES, IO_DELAY_OFFSET, NLMSG_ERROR, RUN_OFFSET, SWAP_DELAY_OFFSET, TASKSTATS_CMD_GET,
+    TASKSTATS_TYPE_AGGR_PID, TASKSTATS_TYPE_STATS, WAIT_OFFSET, attribute, body, open_family, put_message,
+    receive_many, u16_at, u32_at, u64_at,
+};
+use super::usage::Usage;
+use crate::kernel::clock::{Clock, Moment, SystemClock};
+use crate::kernel::files::Root;
+use crate::proc::process_stat::Name;
+
+// From linux/taskstats.h and linux/netlink.h: part of the kernel's ABI.
+const TASKSTATS_CMD_ATTR_REGISTER_CPUMASK: u16 = 3;
+const TASKSTATS_TYPE_AGGR_TGID: u16 = 5;
+const NLM_F_ACK: u16 = 4;
+/// `ac_flag`: the last task of its process.
+const AGROUP: u8 = 0x20;
+/// First version of `struct taskstats` with the number of the process.
+const VERSION_MIN: u16 = 12;
+
+// Offsets in `struct taskstats` [byte].
+const FLAG_OFFSET: usize = 8;
+const NAME_OFFSET: usize = 80;
+const NAME_BYTES: usize = 32;
+const USER_OFFSET: usize = 120;
+const PID_OFFSET: usize = 128;
+const PARENT_OFFSET: usize = 132;
+const ELAPSED_OFFSET: usize = 144;
+const USER_TIME_OFFSET: usize = 152;
+const SYSTEM_TIME_OFFSET: usize = 160;
+const FAULTS_MINOR_OFFSET: usize = 168;
+const FAULTS_MAJOR_OFFSET: usize = 176;
+const READ_BYTES_OFFSET: usize = 248;
+const WRITE_BYTES_OFFSET: usize = 256;
+const SLEEPS_OFFSET: usize = 272;
+const PROCESS_OFFSET: usize = 368;
+const PROCESS_ELAPSED_OFFSET: usize = 376;
+
+/// Longest time between two readings of the scheduler's clock for a task that runs: the tick of the slowest kernels
+/// [ns].
+const TICK_MAX_NS: u64 = 10_000_000;
+/// The tick of most kernels [ns].
+const TICK_USUAL_NS: u64 = 4_000_000;
+/// What the end of a process takes after its message, about, and for each page that it gives back [ns].
+const END_NS: u64 = 50_000;
+const PAGE_NS: u64 = 200;
+/// Room for messages that were not received yet [byte]. The kernel takes it only as it is needed.
+const BUFFER_BYTES: libc::c_int = 32 << 20;
+/// Messages that have room in it, with what the kernel needs for each.
+const CAPACITY: f64 = 20_000.0;
+/// Share of the room that may fill until the messages are received.
+const FILL_MAX: f64 = 0.2;
+/// Bounds of the time until they are [ns].
+const DRAIN_NS: (f64, f64) = (10e6, 1e9);
+/// Messages received in one call, and room for each [byte]: two records of version 16 have 1,200.
+const BATCH: usize = 32;
+const MESSAGE_BYTES: usize = 4096;
+/// Processes with threads that ended, of which sums are kept: more than a kernel has processes are leftovers.
+const PARTS_MAX: usize = 1 << 16;
+
+/// A task that ended, as in its message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Task {
+    pid: i32,
+    process: i32,
+    parent: i32,
+    uid: u32,
+    name: Name,
+    /// Without user and system time.
+    usage: Usage,
+    /// User and system time by the tick [ns].
+    ticks_ns: (u64, u64),
+    /// CPU time that is probably not in it [ns].
+    missing_ns: u64,
+    /// Life of the process until now [ns].
+    elapsed_ns: u64,
+    /// The last task of its process.
+    is_last: bool,
+    /// CPU time and waiting of all tasks of the process, where it had several [ns].
+    process_ns: Option<(u64, u64)>,
+}
+
+/// A process that ended, or several with the same parent, user and name that began after the last sample.
+#[derive(Clone, Debug, Default)]
+pub struct Departed {
+    /// Process number; 0 for several.
+    pub pid: i32,
+    /// Process number of the parent at the end.
+    pub parent: i32,
+    /// Real user at the end.
+    pub uid: u32,
+    /// Name at the end.
+    pub name: Name,
+    /// Everything used from start to end, without user and system time.
+    pub usage: Usage,
+    /// User and system time as sampled at the tick [ns].
+    pub ticks_ns: (u64, u64),
+    /// CPU time that is probably not in the usage: since the last tick, and for giving back memory [ns].
+    pub missing_ns: u64,
+    /// Time from start to end, summed [ns].
+    pub lifetime_ns: u64,
+    /// Processes.
+    pub count: u64,
+    /// Earliest and latest start after boot [ns]; of a single process.
+    pub start_ns: (i64, i64),
+    /// It began after the last sample.
+    pub is_new: bool,
+}
+
+/// The processes that ended since the last sample.
+#[derive(Clone, Debug, Default)]
+pub struct Departures {
+    /// Every one of them is here: the messages are permitted, and none was lost.
+    pub is_complete: bool,
+    /// Each by itself.
+    pub single: Vec<Departed>,
+    /// By parent, user and name: no scan can have seen these.
+    pub grouped: BTreeMap<(i32, u32, Name), Departed>,
+}
+
+/// The socket, and the processes that ended since the last sample.
+#[derive(Debug)]
+pub struct Exits {
+    socket: OwnedFd,
+    family: u16,
+    buffer: Vec<u8>,
+    departures: Departures,
+    /// Tasks that ended before the last one of their process.
+    parts: BTreeMap<i32, Task>,
+    /// When messages were received last, at a sample and at all.
+    sampled: Option<Moment>,
+    drained: Option<Moment>,
+    /// Time until the buffer may be too full [ns].
+    allowed_ns: i64,
+    /// Times at which messages were lost, of which nothing was said yet.
+    losses: u64,
+}
+
+fn short() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "an exit message is too short")
+}
+
+/// The task of a message; `None` for a message that is of no task.
+fn parse(message: &[u8]) -> io::Result<Option<Task>> {
+    let body = body(message)?;
+    let stats = |kind| attribute(body, kind).and_then(|nested| attribute(nested, TASKSTATS_TYPE_STATS));
+    let Some(record) = stats(TASKSTATS_TYPE_AGGR_PID) else { return Ok(None) };
+    let mut task = task(record).ok_or_else(short)?;
+    task.process_ns = stats(TASKSTATS_TYPE_AGGR_TGID)
+        .and_then(|record| u64_at(record, RUN_OFFSET).zip(u64_at(record, WAIT_OFFSET)));
+    task.is_last |= task.process_ns.is_some();
+    Ok(Some(task))
+}
+
+fn task(record: &[u8]) -> Option<Task> {
+    if u16_at(record, 0)? < VERSION_MIN {
+        return None;
+    }
+    let number = |at| u32_at(record, at).and_then(|number| i32::try_from(number).ok());
+    let nanoseconds = |at| u64_at(record, at).map(|microseconds| microseconds.saturating_mul(1000));
+    let (run_ns, wait_ns) = (u64_at(record, RUN_OFFSET)?, u64_at(record, WAIT_OFFSET)?);
+    let alive_ns = nanoseconds(ELAPSED_OFFSET)?;
+    // The scheduler's time is that of the last tick or switch. A task that never slept ran or waited all its life.
+    let longest_ns = alive_ns.saturating_sub(wait_ns).min(run_ns.saturating_add(TICK_MAX_NS));
+    let exact_ns = if u64_at(record, SLEEPS_OFFSET)? == 0 { run_ns.max(longest_ns) } else { run_ns };
+    let faults_minor = u64_at(record, FAULTS_MINOR_OFFSET)?;
+    // Anything from nothing to a tick.
+    let since_tick_ns = alive_ns.saturating_sub(wait_ns).saturating_sub(exact_ns).min(TICK_USUAL_NS) / 2;
+    Some(Task {
+        pid: number(PID_OFFSET)?,
+        process: number(PROCESS_OFFSET)?,
+        parent: number(PARENT_OFFSET)?,
+        uid: u32_at(record, USER_OFFSET)?,
+        name: Name::new(record.get(NAME_OFFSET..NAME_OFFSET + NAME_BYTES)?),
+        usage: Usage {
+            exact_ns,
+            wait_ns,
+            io_wait_ns: u64_at(record, IO_DELAY_OFFSET)?,
+            swap_wait_ns: u64_at(record, SWAP_DELAY_OFFSET)?,
+            faults_minor,
+            faults_major: u64_at(record, FAULTS_MAJOR_OFFSET)?,
+            read_bytes: u64_at(record, READ_BYTES_OFFSET)?,
+            write_bytes: u64_at(record, WRITE_BYTES_OFFSET)?,
+            ..Usage::default()
+        },
+        ticks_ns: (nanoseconds(USER_TIME_OFFSET)?, nanoseconds(SYSTEM_TIME_OFFSET)?),
+        missing_ns: END_NS.saturating_add(faults_minor.saturating_mul(PAGE_NS)).saturating_add(since_tick_ns),
+        elapsed_ns: nanoseconds(PROCESS_ELAPSED_OFFSET)?,
+        is_last: record.get(FLAG_OFFSET)? & AGROUP != 0,
+        process_ns: None,
+    })
+}
+
+impl Exits {
+    /// Registers for the messages of all CPUs; an error if the kernel has none or does not permit them.
+    pub fn open(root: &Root) -> io::Result<Exits> {
+        let (socket, family) = open_family()?;
+        let cpus = root
+            .text("/sys/devices/system/cpu/possible")
+            .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "/sys/devices/system/cpu/possible"))?;
+        set_buffer(&socket)?;
+        let exits = Exits {
+            socket,
+            family,
+            buffer: vec![0; BATCH * MESSAGE_BYTES],
+            departures: Departures::default(),
+            parts: BTreeMap::new(),
+            sampled: None,
+            drained: None,
+            allowed_ns: DRAIN_NS.1 as i64,
+            losses: 0,
+        };
+        exits.register(cpus.trim())
+    }
+
+    fn register(mut self, cpus: &str) -> io::Result<Exits> {
+        let mut request = Vec::new();
+        let list = format!("{cpus}\0");
+        let attribute = (TASKSTATS_CMD_ATTR_REGISTER_CPUMASK, list.as_bytes());
+        put_message(&mut request, self.family, 1, TASKSTATS_CMD_GET, attribute);
+        // Without it, the kernel answers only a registration that it refuses.
+        let flags = u16_at(&request, 6).unwrap_or_default() | NLM_F_ACK;
+        request[6..8].copy_from_slice(&flags.to_ne_bytes());
+        send(&self.socket, &request, SendFlags::empty())?;
+        loop {
+            let lengths = receive_many(&self.socket, &mut self.buffer, MESSAGE_BYTES, 1, 0)?;
+            let message = &self.buffer[..lengths.first().copied().unwrap_or_default().min(MESSAGE_BYTES)];
+            if u16_at(message, 4).ok_or_else(short)? != NLMSG_ERROR {
+                // A task ended meanwhile. Its version is that of all.
+                parse(message)?;
+                continue;
+            }
+            return match u32_at(message, HEADER_BYTES).ok_or_else(short)? as i32 {
+                0 => Ok(self),
+                errno => Err(io::Error::from_raw_os_error(-errno)),
+            };
+        }
+    }
+
+    /// Monotonic time at which messages have to be received [ns].
+    pub fn due_ns(&self) -> i64 {
+        self.drained.map_or(i64::MAX, |drained| drained.monotonic_ns.saturating_add(self.allowed_ns))
+    }
+
+    /// Receives the messages between two samples.
+    pub fn drain(&mut self, now: Moment) -> io::Result<()> {
+        self.receive(now)?;
+        // A scan can have seen only what began before the last sample. The others are kept in groups, so that memory
+        // does not grow with the length of the interval.
+        for departed in std::mem::take(&mut self.departures.single) {
+            if departed.is_new {
+                self.departures.group(departed);
+            } else {
+                self.departures.single.push(departed);
+            }
+        }
+        Ok(())
+    }
+
+    /// The processes that ended since the last sample, given after a scan of all processes.
+    pub fn at_sample(&mut self, now: Moment) -> io::Result<&Departures> {
+        self.departures.is_complete = true;
+        self.receive(now)?;
+        self.departures.is_complete &= self.losses == 0 && self.sampled.is_some();
+        self.sampled = Some(now);
+        Ok(&self.departures)
+    }
+
+    /// Forgets the processes that ended, and returns how often messages were lost.
+    pub fn clear(&mut self) -> u64 {
+        self.departures.single.clear();
+        self.departures.grouped.clear();
+        std::mem::take(&mut self.losses)
+    }
+
+    fn receive(&mut self, now: Moment) -> io::Result<()> {
+        let mut received = 0u64;
+        loop {
+            let batch =
+                receive_many(&self.socket, &mut self.buffer, MESSAGE_BYTES, BATCH, libc::MSG_DONTWAIT);
+            let lengths = match batch {
+                Ok(lengths) => lengths,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => {
+                    self.losses += 1;
+                    self.parts.clear();
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            received += lengths.len() as u64;
+            // Some ended after the call began.
+            let now = SystemClock.now();
+            let buffer = std::mem::take(&mut self.buffer);
+            for (message, length) in buffer.chunks(MESSAGE_BYTES).zip(&lengths) {
+                match parse(&message[..(*length).min(MESSAGE_BYTES)]) {
+                    Ok(Some(task)) => self.end(task, now),
+                    Ok(None) => {}
+                    // Of a message that cannot be read, the rest is not known either.
+                    Err(_) => self.losses += 1,
+                }
+            }
+            self.buffer = buffer;
+            if lengths.len() < BATCH {
+                break;
+            }
+        }
+        let before = self.drained.replace(now);
+        let passed_ns = before.map_or(1e9, |before| (now.monotonic_ns - before.monotonic_ns).max(1) as f64);
+        let until_full_ns = FILL_MAX * CAPACITY * passed_ns / received.max(1) as f64;
+        self.allowed_ns = until_full_ns.clamp(DRAIN_NS.0, DRAIN_NS.1) as i64;
+        Ok(())
+    }
+
+    /// Adds a task to its process, which ends with the last one.
+    fn end(&mut self, mut task: Task, now: Moment) {
+        if let Some(part) = self.parts.remove(&task.process) {
+            task.usage += part.usage;
+            task.ticks_ns.0 = task.ticks_ns.0.saturating_add(part.ticks_ns.0);
+            task.ticks_ns.1 = task.ticks_ns.1.saturating_add(part.ticks_ns.1);
+            // A process has the name and the user of its first task.
+            if part.pid == part.process && task.pid != task.process {
+                (task.pid, task.name, task.uid) = (part.pid, part.name, part.uid);
+            }
+        }
+        if !task.is_last {
+            if self.parts.len() < PARTS_MAX {
+                self.parts.insert(task.process, task);
+            }
+            return;
+        }
+        if let Some((run_ns, wait_ns)) = task.process_ns {
+            // Also of tasks that ended before the recorder began.
+            task.usage.exact_ns = task.usage.exact_ns.max(run_ns);
+            task.usage.wait_ns = task.usage.wait_ns.max(wait_ns);
+        }
+        self.departures.single.push(self.departed(&task, now));
+    }
+
+    fn departed(&self, task: &Task, now: Moment) -> Departed {
+        let elapsed_ns = i64::try_from(task.elapsed_ns).unwrap_or(i64::MAX);
+        let earliest_ns = self.drained.unwrap_or(now).monotonic_ns.saturating_sub(elapsed_ns);
+        let latest_ns = now.monotonic_ns.saturating_sub(elapsed_ns);
+        // The life of a process leaves out the time for which the machine was suspended; its start does not.
+        let suspended_ns = now.boot_ns.saturating_sub(now.monotonic_ns).max(0);
+        Departed {
+            pid: task.process,
+            parent: task.parent,
+            uid: task.uid,
+            name: task.name,
+            usage: task.usage,
+            ticks_ns: task.ticks_ns,
+            missing_ns: task.missing_ns,
+            lifetime_ns: task.elapsed_ns,
+            count: 1,
+            start_ns: (earliest_ns, latest_ns.saturating_add(suspended_ns)),
+            is_new: self.sampled.is_some_and(|sampled| earliest_ns > sampled.monotonic_ns),
+        }
+    }
+}
+
+impl Departures {
+    /// Adds a process to those with the same parent, user and name.
+    fn group(&mut self, departed: Departed) {
+        // Its children that were grouped before belong to its own parent now, as what they used does in the kernel.
+        let of_it = (departed.pid, 0, Name::default())..=(departed.pid, u32::MAX, Name::LAST);
+        let children: Vec<_> = self.grouped.range(of_it).map(|(key, _)| *key).collect();
+        for key in children {
+            if let Some(mut child) = self.grouped.remove(&key) {
+                child.parent = departed.parent;
+                self.add(child);
+            }
+        }
+        self.add(Departed { pid: 0, ..departed });
+    }
+
+    fn add(&mut self, departed: Departed) {
+        let key = (departed.parent, departed.uid, departed.name);
+        let sum = self.grouped.entry(key).or_insert_with(|| Departed {
+            parent: departed.parent,
+            uid: departed.uid,
+            name: departed.name,
+            is_new: true,
+            ..Departed::default()
+        });
+        sum.usage += departed.usage;
+        sum.ticks_ns.0 = sum.ticks_ns.0.saturating_add(departed.ticks_ns.0);
+        sum.ticks_ns.1 = sum.ticks_ns.1.saturating_add(departed.ticks_ns.1);
+        sum.missing_ns = sum.missing_ns.saturating_add(departed.missing_ns);
+        sum.lifetime_ns = sum.lifetime_ns.saturating_add(departed.lifetime_ns);
+        sum.count += departed.count;
+    }
+}
+
+/// Gives the socket room beyond the limit for users, and makes it return at once when nothing is there.
+fn set_buffer(socket: &OwnedFd) -> io::Result<()> {
+    let bytes = BUFFER_BYTES;
+    // SAFETY: the descriptor is open, and the option's value is an int that lives until the call returns.
+    let set = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_RCVBUFFORCE,
+            (&raw const bytes).cast(),
+            size_of_val(&bytes) as libc::socklen_t,
+        )
+    };
+    if set < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    set_socket_timeout(socket, Timeout::Recv, Some(std::time::Duration::from_millis(200)))?;
+    Ok(())
+}

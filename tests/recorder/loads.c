@@ -1,0 +1,95 @@
+/* Loads of users of a shared machine: processes that come and go.
+ *
+ *   loads duty           a CPU for 3 of every 10 ms
+ *   loads forks          1,400 children a second, each waited for, 50 us each
+ *   loads pipe N         two processes that pass a byte to and fro N times
+ *   loads orphans        150 a second, 2 ms each; their parents end before them
+ *   loads server U FILE  60 children a second of a server of root, 2 ms each, which join the group with the tasks
+ *                        FILE and become user U
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static double now(clockid_t clock) {
+    struct timespec time;
+    clock_gettime(clock, &time);
+    return time.tv_sec + 1e-9 * time.tv_nsec;
+}
+
+/* Work whose length is counted in rounds: to ask for the CPU time would make the kernel update it. */
+static volatile unsigned long sink;
+static double round_s;
+
+static void calibrate(void) {
+    double begin = now(CLOCK_PROCESS_CPUTIME_ID);
+    for (unsigned long i = 0; i < 20000000; i++) sink += i;
+    round_s = (now(CLOCK_PROCESS_CPUTIME_ID) - begin) / 20000000;
+}
+
+static void work(double seconds) {
+    unsigned long rounds = seconds / round_s;
+    for (unsigned long i = 0; i < rounds; i++) sink += i;
+}
+
+static void sleep_until(double moment) {
+    struct timespec time = {(time_t)moment, (long)(1e9 * (moment - (time_t)moment))};
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
+}
+
+static void child(const char *mode, char **arguments) {
+    if (!strcmp(mode, "orphans")) {
+        if (fork() == 0) {
+            sleep_until(now(CLOCK_MONOTONIC) + 0.001);
+            work(0.002);
+        }
+    } else if (!strcmp(mode, "server")) {
+        int tasks = open(arguments[1], O_WRONLY);
+        int user = atoi(arguments[0]);
+        if (tasks < 0 || write(tasks, "0", 1) < 0 || setgid(user) || setuid(user)) _exit(1);
+        work(0.002);
+    } else {
+        work(0.00005);
+    }
+    _exit(0);
+}
+
+static void pass(int from, int to, long count) {
+    char byte = 0;
+    for (long i = 0; i < count; i++)
+        if (read(from, &byte, 1) != 1 || write(to, &byte, 1) != 1) _exit(1);
+}
+
+int main(int count, char **arguments) {
+    const char *mode = arguments[1];
+    if (count > 2 && !strcmp(mode, "pipe")) {
+        int there[2], back[2];
+        if (pipe(there) || pipe(back)) return 1;
+        long times = atol(arguments[2]);
+        if (fork() == 0) {
+            pass(there[0], back[1], times);
+            _exit(0);
+        }
+        if (write(there[1], "x", 1) != 1) return 1;
+        pass(back[0], there[1], times - 1);
+        wait(NULL);
+        return 0;
+    }
+    calibrate();
+    double period = !strcmp(mode, "forks") ? 1.0 / 1400 : !strcmp(mode, "orphans") ? 1.0 / 150 : 1.0 / 60;
+    int status = 0;
+    for (double next = now(CLOCK_MONOTONIC);; next += period) {
+        if (!strcmp(mode, "duty")) {
+            work(0.003);
+            usleep(7000);
+            continue;
+        }
+        if (fork() == 0) child(mode, arguments + 2);
+        if (wait(&status) < 0 || status != 0) return 1;
+        sleep_until(next + period);
+    }
+}
