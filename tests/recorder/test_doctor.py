@@ -20,7 +20,8 @@ ITEMS = {
     "taskstats",
     "logged-in sessions",
     "control groups",
-    "time that processes wait for disks",
+    "processes that come and go between two samples",
+    "time that processes wait for disks and swap",
 }
 
 

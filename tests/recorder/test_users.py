@@ -1,7 +1,7 @@
 """Who used what: eight users made for it, against the kernel's own counter of each user's control group.
 
-Their processes come and go between two samples, and what waits for them belongs to somebody else. Needs root, and
-leaves nothing behind.
+Their processes come and go between two samples, and what waits for them belongs to somebody else. Needs
+root, and leaves nothing behind.
 """
 
 import json
@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import polars as pl
@@ -70,10 +70,8 @@ class Group:
             if not pids:
                 return
             for pid in map(int, pids):
-                try:
+                with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
             time.sleep(0.01)
         raise AssertionError(f"{self.folder} is not empty")
 
@@ -100,13 +98,13 @@ def command(load, program, name, number, group):
     scripts = {
         "shell": "while :; do /bin/true; done",
         "python": f"while :; do {sys.executable} -S -c 'sum(range(100000))'; done",
-        "find": "while :; do find /usr/lib -maxdepth 2 | head -300 | xargs ls -ld | sort >/dev/null; done",
+        "find": "while :; do find /usr/lib -maxdepth 2 | head -300 | xargs ls -d | sort >/dev/null; done",
     }
     return ["/bin/sh", "-c", scripts[load]], False
 
 
 def start(load, program, name, number, group):
-    """Start a load. Its parent is root's, waits for this user alone, and outlives it, as that of a login does."""
+    """Start a load. Its parent is root's, waits for this user alone, and outlives it, as a login's does."""
     line, becomes_user = command(load, program, name, number, group)
     join = [] if load == "server" else ["echo 0 > $0"]
     drop = [] if becomes_user else [f"setpriv --reuid {number} --regid {number} --clear-groups"]
@@ -132,7 +130,7 @@ def has_begun(log):
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
-    """Logs of the same eight users by interval, and one without exit messages; CPU time and number of each user."""
+    """Logs of the same eight users, one without exit messages; number and CPU time of each user."""
     assert not missing(), missing()
     folder = tmp_path_factory.mktemp("users")
     # The users run what is in it, and may not enter the folder of the tests.
@@ -237,7 +235,9 @@ def table(logs, used):
     for load, (number, truth) in used.items():
         errors = {name: counted(log, number) / truth - 1 for name, log in logs.items()}
         rows.append((load, truth, errors))
-        print(f"{load:10} {truth:8.3f} s", *(f"{name} {100 * error:+6.1f} %" for name, error in errors.items()))
+        print(
+            f"{load:10} {truth:8.3f} s", *(f"{name} {100 * error:+6.1f} %" for name, error in errors.items())
+        )
     return rows
 
 

@@ -45,7 +45,7 @@ Commands = Annotated[
         "--commands",
         metavar="N",
         min=0,
-        help="Most commands with a row of their own in an interval; the others of each user have one row together.",
+        help="Most commands with their own rows in an interval; the others of each user share one.",
     ),
 ]
 Arguments = Annotated[

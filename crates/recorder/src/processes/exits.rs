@@ -13,9 +13,9 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
-use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::sockopt::set_socket_recv_buffer_size_force;
 use rustix::net::{SendFlags, send};
 
 use super::netlink::{
@@ -64,7 +64,7 @@ const TICK_USUAL_NS: u64 = 4_000_000;
 const END_NS: u64 = 50_000;
 const PAGE_NS: u64 = 200;
 /// Room for messages that were not received yet [byte]. The kernel takes it only as it is needed.
-const BUFFER_BYTES: libc::c_int = 32 << 20;
+const BUFFER_BYTES: usize = 32 << 20;
 /// Messages that have room in it, with what the kernel needs for each.
 const CAPACITY: f64 = 20_000.0;
 /// Share of the room that may fill until the messages are received.
@@ -217,7 +217,8 @@ impl Exits {
         let cpus = root
             .text("/sys/devices/system/cpu/possible")
             .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "/sys/devices/system/cpu/possible"))?;
-        set_buffer(&socket)?;
+        // Beyond the limit for users.
+        set_socket_recv_buffer_size_force(&socket, BUFFER_BYTES)?;
         let exits = Exits {
             socket,
             family,
@@ -409,24 +410,4 @@ impl Departures {
         sum.lifetime_ns = sum.lifetime_ns.saturating_add(departed.lifetime_ns);
         sum.count += departed.count;
     }
-}
-
-/// Gives the socket room beyond the limit for users, and makes it return at once when nothing is there.
-fn set_buffer(socket: &OwnedFd) -> io::Result<()> {
-    let bytes = BUFFER_BYTES;
-    // SAFETY: the descriptor is open, and the option's value is an int that lives until the call returns.
-    let set = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_RCVBUFFORCE,
-            (&raw const bytes).cast(),
-            size_of_val(&bytes) as libc::socklen_t,
-        )
-    };
-    if set < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    set_socket_timeout(socket, Timeout::Recv, Some(std::time::Duration::from_millis(200)))?;
-    Ok(())
 }
