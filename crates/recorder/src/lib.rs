@@ -18,8 +18,9 @@
 //! # Limitations
 //! Most kernels sample CPU time by state at the tick; `cpu_exact_s` is exact, but has no states, and the sampling out of
 //! step with the tick, which has user mode and kernel, needs a permission. The gauges of
-//! a row (memory, load averages, sessions) are those of its end, not means over it. A process that starts and
-//! ends between two samples is counted only if a parent waits for it.
+//! a row (memory, load averages, sessions) are those of its end, not means over it. Without
+//! permission for the kernel's messages of ends, a process that starts and ends between two samples is counted only if
+//! a parent waits for it.
 
 pub mod doctor;
 mod error;
