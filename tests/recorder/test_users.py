@@ -25,7 +25,9 @@ RECORD = [sys.executable, "-c", "from thinktime.cli import main; main()", "recor
 LENGTH_S = 15.0
 """Length of the recordings; the loads end before."""
 LOAD_S = 9.0
-ALLOWED = 0.05
+ALLOWED = {"1s": 0.05, "5s": 0.25}
+"""Largest error by interval. What process 1 inherits of the orphans of several users is shared by what each end
+probably took: the more users have ends in one interval, the less is known."""
 GROUPS = (Path("/sys/fs/cgroup/cpuacct"), Path("/sys/fs/cgroup"))
 LOADS = ("duty", "shell", "forks", "su", "python", "find", "orphans", "server")
 
@@ -252,7 +254,7 @@ def test_every_user_has_what_his_group_used(recorded):
         (load, interval, errors[interval])
         for load, _, errors in rows
         for interval in ("1s", "5s")
-        if abs(errors[interval]) > ALLOWED
+        if abs(errors[interval]) > ALLOWED[interval]
     ]
     assert not wrong
 
@@ -265,7 +267,7 @@ def test_without_exit_messages_others_time_is_roots_and_the_log_says_how_much_ma
     assert "not permitted" in facts["exits"]
     lost = {load: truth - counted(logs["without"], number) for load, (number, truth) in used.items()}
     assert lost["server"] > 0.3 * used["server"][1]
-    assert lost["orphans"] > ALLOWED * used["orphans"][1]
+    assert lost["orphans"] > 0.05 * used["orphans"][1]
     inherited = log.users().filter(pl.col("user") == "uid:0").collect()["inherited_s"].sum()
     assert inherited > lost["server"] + lost["orphans"]
     complete = Log.open(logs["5s"]).users().collect()["inherited_s"]
