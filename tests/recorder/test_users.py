@@ -26,8 +26,8 @@ LENGTH_S = 15.0
 """Length of the recordings; the loads end before."""
 LOAD_S = 9.0
 ALLOWED = {"1s": 0.05, "5s": 0.25}
-"""Largest error by interval. What process 1 inherits of the orphans of several users is shared by what each end
-probably took: the more users have ends in one interval, the less is known."""
+"""Largest error by interval. What process 1 inherits of the orphans of several users is shared by what each
+end probably took: the more users have ends in one interval, the less is known."""
 GROUPS = (Path("/sys/fs/cgroup/cpuacct"), Path("/sys/fs/cgroup"))
 LOADS = ("duty", "shell", "forks", "su", "python", "find", "orphans", "server")
 
