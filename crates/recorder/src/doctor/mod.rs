@@ -85,11 +85,12 @@ pub fn examine() -> Result<Examination, RecorderError> {
     let mut system =
         open.map_err(|source| crate::sample::system::ReadError::Io { path: "/proc/stat".into(), source })?;
     let snapshot = system.read(&mut Vec::new())?;
-    let mut abilities = Vec::new();
-    abilities.push(cpu_states(try_tick()));
-    abilities.push(interrupt_time(&snapshot));
-    abilities.push(exact_time(&system));
-    abilities.push(modes(ModeSampler::open(&root, RecordOptions::default().interval)));
+    let mut abilities = vec![
+        cpu_states(try_tick()),
+        interrupt_time(&snapshot),
+        exact_time(&system),
+        modes(ModeSampler::open(&root, RecordOptions::default().interval)),
+    ];
     abilities.extend(system_wide(&system));
     let mut scan = Scan::default();
     let procfs = Procfs::open(&root, By::Uid);
