@@ -181,6 +181,35 @@ def test_json_of_the_command(simulated, capsys):
         assert one["low"] <= one["value"] <= one["high"]
 
 
+def test_a_log_that_cannot_answer_is_refused_with_the_remedy(tmp_path, capsys):
+    given = {
+        "users": 2,
+        "think": 1.0,
+        "length": 60,
+        "stations": [{"name": "cpu", "discipline": "fcfs", "service": 0.1}],
+    }
+    simulate("network", given, seed=1).record(tmp_path / "untraced")
+    assert run(["size", str(tmp_path / "untraced")]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "has no interactions" in said
+    assert "thinktime play" in said
+
+
+def test_one_user_alone_still_gets_an_answer(tmp_path, capsys):
+    given = {"users": 1, "think": "exponential(mean=0.5)", "length": 120, "interval": 1.0}
+    station = {
+        "name": "cpu",
+        "discipline": "processor_sharing",
+        "servers": 2,
+        "service": "exponential(mean=0.05)",
+    }
+    simulate("network", given | {"stations": [station]}, seed=3).record(tmp_path / "one", trace=True)
+    assert run(["size", str(tmp_path / "one")]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "cannot be checked on it" in said
+    assert "the answer goes beyond twice that" in said
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -282,6 +282,14 @@ MESSAGES = {
         ("predict", "disk-bound", "--from", folder / IN_A_PATH),
         ("predict", IN_A_PATH),
     ],
+    "size": lambda folder: [
+        ("size", folder / IN_A_PATH),
+        ("size", folder, "--goal", IN_A_PATH),
+        ("size", folder, "--what-if", f"{IN_A_PATH}=4"),
+        ("size", folder, "--demand", f"{IN_A_PATH}*2"),
+        ("size", folder, "--users", IN_A_PATH),
+        ("size", folder, "--memory", IN_A_PATH),
+    ],
     "experiment": lambda folder: [
         ("experiment", folder / IN_A_PATH),
         ("experiment", written(folder, "e.toml", f"system = {json.dumps(ALL)}\n{json.dumps(ALL)} = 1\n")),

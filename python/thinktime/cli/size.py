@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from thinktime.cli import destination, messages
-from thinktime.errors import InputError, WorkError
+from thinktime.errors import InputError
 
 if TYPE_CHECKING:
     from thinktime.predictions.size.answer import Plan
@@ -172,7 +172,7 @@ def _answers(
     with border.reading(*opened):
         found = measured.measured(opened, [str(path) for path in paths])
     if isinstance(found, NotApplicable):
-        raise WorkError(f"{found.reason}; {found.remedy}")
+        raise InputError(f"{found.reason}; {found.remedy}")
     fitted = fit(found.levels(), found.machine)
     answers = section.Answers(
         measured=found,
