@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from thinktime.log import facts
 from thinktime.log.sums import by_group
 
 if TYPE_CHECKING:
@@ -74,6 +75,15 @@ def readable(log: Log, tables: Sequence[str] = NAMED, key: str = "user") -> dict
         found.update(latest(log, table, key, "name"))
     times = Counter(found.values())
     return {user: name if times[name] == 1 else f"{name} ({user})" for user, name in found.items()}
+
+
+def played(log: Log) -> dict[str, str]:
+    """Synthetic user of each session that was played: ``session:4711`` is user 3."""
+    names = {}
+    for session in facts.sessions(log):
+        played = session.facts.table("terminals").table("outcome").table("sessions")
+        names.update({name: user for user in played.values if (name := played.text(user))})
+    return names
 
 
 def latest(log: Log, table: str, key: str, label: str) -> dict[str, str]:

@@ -49,6 +49,15 @@ def contended(tables, seconds=slice(100, 200)):
     samples["system_s"][seconds] = 0.0
 
 
+def test_an_idle_night_is_no_idle_cpu_beside_those_who_wait(tmp_path):
+    tables = healthy("idle", 1)
+    contended(tables)
+    # Nearly all of the record is idle, but not the part of it in which users waited.
+    (waits,) = [check for check in analyse(write(tmp_path, tables)).found if check.kind == "cpu_wait"]
+    assert "idle" not in sentence(waits)
+    assert waits.values["idle"] < 0.1
+
+
 def niced(tables):
     samples = tables["samples"]
     samples["nice_s"] = samples["idle_s"].copy()

@@ -63,7 +63,7 @@ def cpu_wait(log: Readings) -> Check:
         "used_s": used,
         "all_wait": all_wait,
         "users": [(log.name(user), delay, cpu) for delay, cpu, user in sorted(worst, reverse=True)[:3]],
-        "idle": _share(log.total("idle_s", "iowait_s"), log.total(*STATES)),
+        "idle": _idle_in_waits(log),
         "low_priority": _share(log.total("nice_s"), busy),
         "time_s": log.time_s,
     }
@@ -80,6 +80,19 @@ def cpu_wait(log: Readings) -> Check:
         worst_us=log.when(log.largest.all_delay_s / log.samples.length_s),
         values=values if found else {},
     )
+
+
+def _idle_in_waits(log: Readings) -> float | None:
+    """Idle share of the CPUs in the intervals in which users waited, each by how much they waited in it.
+
+    Over all of a record, an idle night would make every queue of the day look like one beside idle CPUs.
+    """
+    all_s, idle_s = log.samples.total(STATES), log.samples.total(("idle_s", "iowait_s"))
+    waited = log.largest.all_delay_s
+    known = (all_s > 0.0) & ~np.isnan(idle_s) & (waited > 0.0)
+    if not known.any():
+        return None
+    return float(np.average(idle_s[known] / all_s[known], weights=waited[known]))
 
 
 def _by_pressure(log: Readings) -> Check:

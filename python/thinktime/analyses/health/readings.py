@@ -122,7 +122,7 @@ def read(log: Log) -> Readings:
         samples=samples,
         cpus=float(stated) if stated else (accounted or 0.0) / length_s if length_s else 0.0,
         users=_named(by_group(by_user, "user", USERS), "user"),
-        names=users.readable(log),
+        names=users.readable(log) | users.played(log),
         largest=users.over_time(log, samples.start_us, LARGEST),
         disks=_table(log, "disks", "device", DISKS),
         interfaces=_table(log, "interfaces", "interface", INTERFACES),

@@ -42,7 +42,7 @@ def _cpu_wait(waited_s: float, used_s: float | None, **more: Any) -> str:
         text = f"The programs of {name} waited {_s(wait)} for a CPU, to use {_s(cpu)} of CPU time"
         text += f"; those of {listed(each[1:])}" if each[1:] else ""
     if (more["idle"] or 0.0) >= IDLE_WORTH:
-        text += f", although the CPUs were idle {_percent(more['idle'])} of the time"
+        text += f", although the CPUs were idle {_percent(more['idle'])} of that time"
     text += "."
     if (more["low_priority"] or 0.0) >= LOW_PRIORITY_WORTH:
         part = _percent(more["low_priority"])

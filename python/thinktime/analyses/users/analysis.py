@@ -67,9 +67,9 @@ def analyse(log: Log) -> Users | NotApplicable:
         users=tuple(users),
         listed=tuple(listed),
         others=_summed(rest) if rest else None,
-        commands=_commands(log, names),
+        commands=_commands(log, names | people.played(log)),
         groups=_groups(log),
-        over_time=_over_time(log, names),
+        over_time=_over_time(log, names | people.played(log)),
         cpus=facts.last_machine(log).whole("cpus", least=1),
         caveats=facts.caveats_of_users(log),
     )
@@ -78,7 +78,7 @@ def analyse(log: Log) -> Users | NotApplicable:
 def _users(log: Log, rows: list[dict[str, Any]], names: dict[str, str]) -> list[User]:
     """Users by falling CPU time, those who were present without doing anything included."""
     total_s = sum(row["cpu_s"] or 0.0 for row in rows) or 1.0
-    played, memory = _played(log), _memory(log, "presence" if log.has("presence") else "users")
+    played, memory = people.played(log), _memory(log, "presence" if log.has("presence") else "users")
     seen = {row["user"] for row in rows}
     # No row of an interval says that a user did nothing in it: zero, where others were measured.
     zero = {name: 0.0 if any(row[name] is not None for row in rows) else None for name in AMOUNTS}
@@ -247,12 +247,3 @@ def _over_time(log: Log, names: dict[str, str]) -> Timeline | None:
     if rest.sum() > 1e-9:
         series[OTHERS] = used(rest)
     return replace(timeline, series=series)
-
-
-def _played(log: Log) -> dict[str, str]:
-    """Synthetic user of each session that was played: ``session:4711`` is user 3."""
-    names = {}
-    for session in facts.sessions(log):
-        played = session.facts.table("terminals").table("outcome").table("sessions")
-        names.update({name: user for user in played.values if (name := played.text(user))})
-    return names

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.log import facts, interactions, observations
+from thinktime.log import users as people
 from thinktime.log.periods import sessions
 from thinktime.models.sizing import Level, Machine
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
@@ -379,16 +380,12 @@ def _of_each(log: Log) -> list[float]:
     """Mean resident memory of each user that played [byte]."""
     import polars as pl
 
-    sessions_of = {
-        key
-        for session in facts.sessions(log)
-        for key in session.facts.table("terminals").table("outcome").table("sessions").values.values()
-    }
-    if not sessions_of or not log.has("users"):
+    played = list(people.played(log))
+    if not played or not log.has("users"):
         return []
     frame = (
         log.users()
-        .filter(pl.col("user").is_in(list(sessions_of)) & pl.col("memory_bytes").is_not_null())
+        .filter(pl.col("user").is_in(played) & pl.col("memory_bytes").is_not_null())
         .group_by("user")
         .agg(pl.col("memory_bytes").cast(pl.Float64).mean())
         .sort("user")
