@@ -76,7 +76,8 @@ class Fits:
     users: Estimate | None
     """None where more meet it than were looked at."""
     at_least: int
-    """Users looked at, all of whom meet it, where `users` is None."""
+    """Users looked at, all of whom meet it, where `users` is None; of a throughput, the fewest that
+    give it, 0 where none do."""
     limit: str
     """What runs short: ``cpu``, ``rest``, ``memory``, or ``users`` where nothing does."""
 
@@ -326,9 +327,10 @@ def _fits(goal: Goal, curves: _Curves) -> Fits:
 
 
 def _from(goal: Goal, meets: NDArray[np.bool_], curves: _Curves) -> Fits:
-    most = float(np.median(curves.courses.throughput_per_s[:, -1]))
-    limit = "users" if meets[:, -1].mean() >= 0.5 else "cpu" if most < goal.limit else "users"
-    return Fits(goal=goal, users=None, at_least=0, limit=limit)
+    enough = np.flatnonzero(meets.mean(axis=0) >= 0.5)
+    reached = len(enough) > 0
+    limit = "users" if reached else _limit(goal, curves, curves.most)
+    return Fits(goal=goal, users=None, at_least=int(enough[0]) + 1 if reached else 0, limit=limit)
 
 
 def _limit(goal: Goal, curves: _Curves, users: int) -> str:

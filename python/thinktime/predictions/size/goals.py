@@ -61,7 +61,7 @@ def default() -> tuple[Goal, ...]:
 
 
 def read(texts: Sequence[str]) -> tuple[Goal, ...]:
-    """Goals of texts; the memory must suffice whatever is said of the rest.
+    """Goals of texts, completed by the default ones: something limits the waits, and memory must suffice.
 
     Raises
     ------
@@ -69,11 +69,13 @@ def read(texts: Sequence[str]) -> tuple[Goal, ...]:
         A text is no goal.
     """
     goals = tuple(_goal(text) for text in texts)
-    if not goals:
-        return default()
-    if any(goal.kind == "memory" for goal in goals):
-        return goals
-    return (*goals, Goal(kind="memory", limit=MEMORY_LEAST))
+    response, memory = default()
+    kinds = {goal.kind for goal in goals}
+    return (
+        *goals,
+        *(() if kinds & {"response", "utilisation"} else (response,)),
+        *(() if "memory" in kinds else (memory,)),
+    )
 
 
 def _goal(text: str) -> Goal:

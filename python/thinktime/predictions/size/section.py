@@ -168,6 +168,11 @@ def _fitting(best: Fits) -> str:
 def _other(one: Fits) -> str:
     if one.limit == "unmeasured":
         return f"Whether {one.goal.words} is not known: the log does not have it."
+    if one.goal.kind == "throughput":
+        what = one.goal.words
+        return (
+            f"From {one.at_least} users on, {what}." if one.at_least else f"With no number of users, {what}."
+        )
     if one.users is None:
         return f"With all {one.at_least} users looked at, {one.goal.words}."
     return f"Up to {one.users.value:.0f} users, {one.goal.words}."
@@ -194,11 +199,18 @@ def _limits(size: Size) -> Table:
     return Table.of(
         size.fits,
         Col("goal", lambda one: one.goal.words),
-        Col("users", lambda one: f"at least {one.at_least}" if one.users is None else one.users),
+        Col("users", _users),
         Col("limit", lambda one: LIMITS[one.limit]),
         name="size-limits",
         caption="Users that meet each goal",
     )
+
+
+def _users(one: Fits) -> Estimate | str:
+    """Cell of the users who meet a goal."""
+    if one.goal.kind == "throughput":
+        return f"from {one.at_least}" if one.at_least else "none"
+    return _number(one)
 
 
 def _plans(answers: Answers) -> Table:
@@ -397,6 +409,3 @@ def plan_words(plan: Plan) -> str:
         *([f"memory of a user x {plan.memory:g}"] if plan.memory != 1.0 else []),
     ]
     return ", ".join(parts) or "as measured"
-
-
-__all__ = ["Answers", "document", "plan_words", "section"]
