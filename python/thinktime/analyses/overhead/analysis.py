@@ -501,38 +501,38 @@ def _subset_cost(subset: SubsetFit, index: int, cost: Cost, level: float) -> Est
 
 def _tick_check(design: Design, columns: Sequence[str], level: float) -> TickCheck | None:
     """Busy time by ticks, the sum of `columns`, against exact busy time; None where not measured."""
-
-    def rows() -> Iterable[tuple[_Array, _Array]]:
-        for piece in design.pieces([*columns, "cpu_exact_s"]):
-            both = np.column_stack([piece.total(columns), piece.columns["cpu_exact_s"]])
-            measured = ~np.isnan(both).any(axis=1)
-            yield both[measured], piece.length_s[measured]
-
-    batches = _batches(rows, 2)
-    if batches is None:
+    both = _by_two_clocks(design, columns, ("cpu_exact_s",), level)
+    if both is None:
         return None
-    ticks, exact = (batches.interval(column, level).with_unit("s/s") for column in (0, 1))
-    if exact.value <= 0.0:
-        return None
+    ticks, exact = both
     return TickCheck(ticks=ticks, exact=exact, disagreement=ticks.value / exact.value - 1.0)
 
 
 def _sampling(design: Design, ticked: Sequence[str], level: float) -> Sampling | None:
     """System time by ticks and by samples; None where the ticks were not read or are zero."""
+    both = _by_two_clocks(design, ticked, SAMPLED_SYSTEM, level)
+    if both is None:
+        return None
+    ticks, sampled = both
+    return Sampling(ticks=ticks, sampled=sampled, disagreement=ticks.value / sampled.value - 1.0)
+
+
+def _by_two_clocks(
+    design: Design, first: Sequence[str], second: Sequence[str], level: float
+) -> tuple[Estimate, Estimate] | None:
+    """Time per second by two sums of columns, where both were measured; None if the second is zero."""
 
     def rows() -> Iterable[tuple[_Array, _Array]]:
-        for piece in design.pieces([*ticked, *SAMPLED_SYSTEM]):
-            both = np.column_stack([piece.total(ticked), piece.total(SAMPLED_SYSTEM)])
+        for piece in design.pieces([*first, *second]):
+            both = np.column_stack([piece.total(first), piece.total(second)])
             measured = ~np.isnan(both).any(axis=1)
             yield both[measured], piece.length_s[measured]
 
     batches = _batches(rows, 2)
     if batches is None:
         return None
-    ticks, sampled = (batches.interval(column, level).with_unit("s/s") for column in (0, 1))
-    if sampled.value <= 0.0:
-        return None
-    return Sampling(ticks=ticks, sampled=sampled, disagreement=ticks.value / sampled.value - 1.0)
+    one, other = (batches.interval(column, level).with_unit("s/s") for column in (0, 1))
+    return None if other.value <= 0.0 else (one, other)
 
 
 def _recorder_time(design: Design, level: float) -> Estimate | None:

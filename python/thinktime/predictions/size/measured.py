@@ -208,7 +208,7 @@ def _parts(log: Log, inputs: Interactions) -> Iterator[_Part]:
     due, population = inputs.times["due"], np.rint(inputs.columns["population"])
     end = float(np.nanmax(np.concatenate([due, inputs.times["completion"]])))
     spans = sessions(log, inputs.origin_us, 0.0, end)
-    think = _think(inputs)
+    think = inputs.columns["think_s"]
     cycle = float(np.nanmean(inputs.response)) + float(np.nanmean(think))
     observed = observations.read(log, [*BUSY, "cpu_exact_s"])
     for span in spans:
@@ -226,12 +226,6 @@ def _parts(log: Log, inputs: Interactions) -> Iterator[_Part]:
             start = first + min(SETTLING_CYCLES * cycle, SETTLING_MOST * (last - first))
             if last > start:
                 yield _part(inputs, observed, think, waited, (start, last), int(population[rows[0]]))
-
-
-def _think(inputs: Interactions) -> Array:
-    """Think time before each interaction [s]."""
-    think: Array = inputs.columns["think_s"]
-    return think
 
 
 def _part(
