@@ -15,8 +15,9 @@ from thinktime.models import Customers, Station, mixed
 from thinktime.models.queueing.networks import mva
 from thinktime.models.sizing import Level, Machine, Work, course, fit
 from thinktime.predictions.size import goals
-from thinktime.predictions.size.answer import Plan, own_error, size
+from thinktime.predictions.size.answer import Plan, size
 from thinktime.predictions.size.measured import measured
+from thinktime.predictions.size.own_error import own_error
 from thinktime.sources.simulated import simulate
 
 WORK = Work(think_s=1.0, cpu_s=0.1, delay_s=0.02, serial_s=0.01)
@@ -181,6 +182,18 @@ def test_json_of_the_command(simulated, capsys):
         assert one["low"] <= one["value"] <= one["high"]
 
 
+def test_a_throughput_goal_is_met_from_the_number_of_the_exact_network(simulated, capsys):
+    paths = [str(path) for path in simulated]
+    assert run(["size", *paths, "--goal", "throughput > 25/s", "--format", "json"]) == 0
+    (goal,) = [one for one in json.loads(capsys.readouterr().out)["goals"] if "completed" in one["goal"]]
+    truth = course(Work(think_s=0.5, cpu_s=0.05), Machine(cpus=2), 40).throughput_per_s
+    assert goal["from"] == pytest.approx(1 + np.count_nonzero(truth < 25.0), abs=1)
+    # Two CPUs complete 40 in a second at most.
+    assert run(["size", *paths, "--goal", "throughput > 60/s"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "With no number of users, at least 60.0/s are completed." in said
+
+
 def test_a_log_that_cannot_answer_is_refused_with_the_remedy(tmp_path, capsys):
     given = {
         "users": 2,
@@ -234,7 +247,7 @@ def test_goals_say_what_they_mean():
     assert [goal.words for goal in goals.read(["p90 response < 2s", "utilisation < 80%"])] == [
         "90 % of the responses take at most 2.00\N{NO-BREAK SPACE}s",
         "the CPUs are busy for at most 80 % of the time",
-        "memory suffices with a probability of 95 %",
+        "memory suffices with a probability of at least 95 %",
     ]
 
 

@@ -160,7 +160,8 @@ def _answers(
     from thinktime.models.sizing import fit
     from thinktime.predictions.inputs import whole
     from thinktime.predictions.size import goals, measured, section
-    from thinktime.predictions.size.answer import own_error, size
+    from thinktime.predictions.size.answer import size
+    from thinktime.predictions.size.own_error import own_error
     from thinktime.stats.estimate import NotApplicable
 
     wanted = goals.read(list(texts))

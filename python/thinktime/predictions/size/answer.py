@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from thinktime.errors import InputError
-from thinktime.models.sizing import Changes, Courses, Fit, Machine, fit
+from thinktime.models.sizing import Changes, Courses, Fit, Machine
 from thinktime.predictions.size.goals import Goal
 from thinktime.predictions.size.measured import Measured, Memory
 from thinktime.predictions.size.percentiles import Percentiles, percentiles
@@ -343,85 +343,6 @@ def _limit(goal: Goal, curves: _Curves, users: int) -> str:
     if goal.kind == "utilisation" or cpu >= max(rest, NEAR):
         return "cpu"
     return "rest" if rest >= NEAR else "cpu" if cpu >= rest else "rest"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
-    """Prediction for one measured number of users, from smaller ones alone."""
-
-    users: int
-    predicted: Estimate
-    measured: Estimate
-    throughput_predicted: Estimate
-    throughput_measured: Estimate
-    rivals: Mapping[str, float]
-    """Mean response by rules that others use [s]."""
-
-    @property
-    def error(self) -> float:
-        """Relative error of the mean response."""
-        return self.predicted.value / self.measured.value - 1.0
-
-    @property
-    def holds(self) -> bool:
-        """True if the intervals of prediction and measurement overlap."""
-        low, high = self.measured.low, self.measured.high
-        assert self.predicted.low is not None
-        assert self.predicted.high is not None
-        return (high is None or self.predicted.low <= high) and (low is None or self.predicted.high >= low)
-
-
-def own_error(measured: Measured) -> tuple[Checked, ...]:
-    """Predictions for the upper half of the numbers of users, from the lower half alone."""
-    levels = measured.levels()
-    half = (len(levels) + 1) // 2
-    if len(levels) < 2:
-        return ()
-    fitted = fit(levels[:half], measured.machine)
-    most = levels[-1].users
-    courses = fitted.courses(measured.machine, most)
-    scaled = scalability(measured, half)
-    checked = []
-    for stretch in measured.stretches[half:]:
-        at = stretch.users - 1
-        checked.append(
-            Checked(
-                users=stretch.users,
-                predicted=_interval(courses.response_s[:, at], "s", stretch.n),
-                measured=stretch.response,
-                throughput_predicted=_interval(courses.throughput_per_s[:, at], "1/s", stretch.n),
-                throughput_measured=stretch.throughput,
-                rivals={} if scaled is None else {"Universal Scalability Law": scaled(stretch.users)},
-            )
-        )
-    return tuple(checked)
-
-
-def _interval(values: Array, unit: str, n: int) -> Estimate:
-    low, middle, high = np.quantile(values, ENDS)
-    return Estimate(value=float(middle), unit=unit, low=float(low), high=float(high), n=n, method="predicted")
-
-
-def scalability(measured: Measured, levels: int) -> Callable[[int], float] | None:
-    r"""Mean response by the Universal Scalability Law, fitted to the throughput of the first levels.
-
-    .. math:: X(N) = \frac{\gamma N}{1 + \alpha (N - 1) + \beta N (N - 1)}, \quad R = N / X - Z
-
-    None where there are fewer than three levels. Gunther, *Guerrilla Capacity Planning* (2007), 4.5.
-    """
-    from scipy import optimize
-
-    used = measured.stretches[:levels]
-    if len(used) < 3:
-        return None
-    users = np.array([float(one.users) for one in used])
-    cycle = users / np.array([one.throughput.value for one in used])
-    # N / X is linear in the three unknowns, none of which is negative.
-    found, _ = optimize.nnls(
-        np.column_stack([np.ones(len(users)), users - 1.0, users * (users - 1.0)]), cycle
-    )
-    think = float(np.mean([one.think.value for one in used]))
-    return lambda number: float(found @ np.array([1.0, number - 1.0, number * (number - 1.0)]) - think)
 
 
 def longer(measured: Measured, share: float, estimate: Estimate) -> float | None:

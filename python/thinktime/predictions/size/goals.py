@@ -43,7 +43,7 @@ class Goal:
     def words(self) -> str:
         """The goal as a statement."""
         if self.kind == "memory":
-            return f"memory suffices with a probability of {100.0 * self.limit:g} %"
+            return f"memory suffices with a probability of at least {100.0 * self.limit:g} %"
         if self.kind == "utilisation":
             return f"the CPUs are busy for at most {100.0 * self.limit:g} % of the time"
         if self.kind == "throughput":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from thinktime.predictions.size.answer import Size
+from thinktime.predictions.size.answer import Fits, Size
 from thinktime.predictions.size.section import Answers
 from thinktime.stats.estimate import Estimate
 
@@ -13,9 +13,10 @@ from thinktime.stats.estimate import Estimate
 def of(answers: Answers) -> dict[str, Any]:
     """Answer, predictions and measurement as plain values, in SI units.
 
-    ``answer`` has ``users, low, high, limit, goal``; each of ``predictions`` has ``users, quantity, value,
-    low, high, unit, kind``, where ``kind`` is ``measured`` or ``predicted``; ``plans`` has the answer of each
-    plan; ``checked`` the predictions of the log's own upper numbers of users.
+    ``answer`` has ``users, low, high, limit, goal``; ``goals`` has the same for each goal, or ``from``, the
+    fewest users that give a throughput, null where none do; each of ``predictions`` has ``users, quantity,
+    value, low, high, unit, kind``, where ``kind`` is ``measured`` or ``predicted``; ``plans`` has the answer
+    of each plan; ``checked`` the predictions of the log's own upper numbers of users.
     """
     return {
         "answer": _answer(answers.first),
@@ -23,6 +24,7 @@ def of(answers: Answers) -> dict[str, Any]:
             {"plan": _plain(name)} | _answer(size)
             for name, size in zip(answers.names, answers.sizes, strict=True)
         ],
+        "goals": [_goal(one) for one in answers.first.fits],
         "predictions": [*_measured(answers), *_predicted(answers.first)],
         "checked": [
             {
@@ -44,8 +46,13 @@ def _plain(words: str) -> str:
 
 
 def _answer(size: Size) -> dict[str, Any]:
-    best = size.answer
+    return _goal(size.answer)
+
+
+def _goal(best: Fits) -> dict[str, Any]:
     users = best.users
+    if best.goal.kind == "throughput":
+        return {"from": best.at_least or None, "limit": best.limit, "goal": _plain(best.goal.words)}
     return {
         "users": None if users is None else round(users.value),
         "low": best.at_least if users is None or users.low is None else round(users.low),

@@ -12,8 +12,9 @@ from thinktime.documents.series import Point, Series
 from thinktime.documents.wording import listed
 from thinktime.models.sizing import ASSUMPTIONS, SOURCE, Fit
 from thinktime.predictions import prediction as predicted
-from thinktime.predictions.size.answer import Checked, Fits, Plan, Row, Size, longer
+from thinktime.predictions.size.answer import Fits, Plan, Row, Size, longer
 from thinktime.predictions.size.measured import Measured
+from thinktime.predictions.size.own_error import Checked
 from thinktime.stats.estimate import Estimate
 
 TITLE = "How many users fit?"
