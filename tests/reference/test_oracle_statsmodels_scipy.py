@@ -13,19 +13,11 @@ from thinktime.models.distributions import distribution
 from thinktime.stats import critical_values
 from thinktime.stats.distributions import families
 from thinktime.stats.regression import collinearity, robust
-from thinktime.stats.regression.covariance import NeweyWest
 from thinktime.stats.regression.equality import same_coefficient, same_coefficients, same_mean
 from thinktime.stats.regression.least_squares import LeastSquares
+from thinktime.stats.regression.long_run import LongRunErrors
 from thinktime.stats.samples import proportion, quantile
 from thinktime.stats.series import batch_means
-
-
-def newey_west(fit, x, residuals, lags, *, leverage=False):
-    """In three pieces, so that streaming is part of what is compared."""
-    found = NeweyWest(fit, lags, leverage=leverage)
-    for part in np.array_split(np.arange(len(x)), 3):
-        found.absorb(x[part], residuals[part])
-    return found.covariance()
 
 
 @pytest.fixture(scope="module")
@@ -57,20 +49,17 @@ def test_weighted_least_squares_of_statsmodels(rows):
     assert fit.r_squared == pytest.approx(theirs.rsquared, rel=1e-10)
 
 
-@pytest.mark.parametrize("lags", [0, 1, 7, 30])
-def test_newey_west_of_statsmodels(rows, lags):
-    x, y = rows
+def test_long_run_errors_by_all_cosines_are_hc3_of_statsmodels(rows):
+    """All n - 1 cosines of a series have its squares about its mean (Parseval): those of HC3's scores."""
+    x, y = rows[0][:9], rows[1][:9]
     fit = LeastSquares.of(x, y).solve()
-    theirs = sm.OLS(y, x).fit(cov_type="HAC", cov_kwds={"maxlags": lags, "use_correction": True})
-    ours = newey_west(fit, x, y - x @ fit.coefficients, lags)
-    np.testing.assert_allclose(ours, theirs.cov_params(), rtol=1e-8)
-
-
-def test_leverage_scaling_is_hc3_of_statsmodels(rows):
-    x, y = rows
-    fit = LeastSquares.of(x, y).solve()
-    ours = newey_west(fit, x, y - x @ fit.coefficients, 0, leverage=True)
-    np.testing.assert_allclose(ours, sm.OLS(y, x).fit().cov_HC3, rtol=1e-8)
+    errors = LongRunErrors(fit, 9)
+    assert errors.cosines == 8
+    errors.absorb(x, y - x @ fit.coefficients)
+    ours, _ = errors.variance(fit.unscaled_covariance, calibrated=False)
+    theirs = sm.OLS(y, x).fit()
+    mean = theirs.normalized_cov_params @ x.T @ theirs.get_influence().resid_press / 9
+    np.testing.assert_allclose(ours, 9 / 8 * (theirs.cov_HC3 - 9 * np.outer(mean, mean)), rtol=1e-6)
 
 
 def test_huber_of_statsmodels(rows):
@@ -181,13 +170,6 @@ def test_critical_values_of_scipy():
     assert critical_values.normal(0.9) == pytest.approx(stats.norm.ppf(0.95))
     assert critical_values.student_t(0.99, 7) == pytest.approx(stats.t.ppf(0.995, 7))
     assert critical_values.f_tail(4.0, 2, 30) == pytest.approx(stats.f.sf(4.0, 2, 30))
-
-
-@pytest.mark.parametrize(("b", "wider"), [(0.02, 0.0), (0.1, 0.0), (0.2, 0.01), (0.3, 0.05), (0.5, 0.2)])
-def test_fixed_b_critical_values_of_kiefer_and_vogelsang_2005(b, wider):
-    """Econometric Theory 21, 1130, Table 1, Bartlett kernel, 97.5 %: a cubic in b."""
-    published = 1.9600 + 2.9694 * b + 0.4160 * b**2 - 0.5324 * b**3
-    assert critical_values.fixed_b(0.95, b, 10**6) == pytest.approx((1 + wider) * published, rel=0.015)
 
 
 def test_independent_means_of_equal_lengths_are_those_of_the_textbook():

@@ -98,7 +98,6 @@ WRONG = [
     (lambda: stats.t_power(1.0, 1.0, 2.0, 5, alpha=5), InputError, "alpha is 5; .* 0.05 for 5 %"),
     (lambda: critical_values.normal(95), InputError, "level is 95; .* 0.95 for 95 %"),
     (lambda: critical_values.student_t(1.0, 9), InputError, "level is 1.0"),
-    (lambda: critical_values.fixed_b(math.nan, 0.1, 50), InputError, "level is nan"),
     (lambda: stats.ParetoSet(0), InputError, "dimensions is 0"),
     (lambda: stats.maximal([1.0, 2.0]), InputError, r"points has the shape \(2,\)"),
     (lambda: stats.concave_hull([]), InputError, "points has the shape"),

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+import statsmodels.api as sm
 from scipy import stats
 from scipy.signal import lfilter
 
 from thinktime.errors import InputError
-from thinktime.stats.regression.covariance import NeweyWest, default_lags
 from thinktime.stats.regression.least_squares import LeastSquares
 from thinktime.stats.regression.long_run import LongRunErrors, cosines_for
 
@@ -29,7 +29,7 @@ def errors_of(x, y, pieces=1):
 
 
 def hits(runs, n, rates_rho, errors_rho, seed=5):
-    """How often intervals of a base and three slopes hold the truth: ours, and Newey and West's with z."""
+    """How often intervals of a base and three slopes hold the truth: ours, and statsmodels' HAC with z."""
     random = np.random.default_rng(seed)
     ours, plain = np.zeros(4), np.zeros(4)
     for _ in range(runs):
@@ -39,9 +39,9 @@ def hits(runs, n, rates_rho, errors_rho, seed=5):
         covariance, degrees = result.coefficients()
         off = np.abs(fit.coefficients)
         ours += off <= stats.t.ppf(0.975, degrees) * np.sqrt(np.diag(covariance))
-        theirs = NeweyWest(fit, default_lags(n))
-        theirs.absorb(x, y - x @ fit.coefficients)
-        plain += off <= 1.96 * np.sqrt(np.diag(theirs.covariance()))
+        lags = int(np.ceil(1.3 * np.sqrt(n)))
+        theirs = sm.OLS(y, x).fit(cov_type="HAC", cov_kwds={"maxlags": lags, "use_correction": True})
+        plain += off <= 1.96 * theirs.bse
     return ours, plain
 
 

@@ -24,7 +24,6 @@ CONTENTS: dict[str, tuple[str, ...]] = {
     "series.poisson": ("counts_in_cells", "dispersion", "dispersion_test", "gaps_test", "order_test"),
     "regression.bootstrap": ("BlockBootstrap",),
     "regression.collinearity": ("diagnose",),
-    "regression.covariance": ("LongRunCovariance", "NeweyWest"),
     "regression.equality": ("same_coefficient", "same_coefficients", "same_mean"),
     "regression.least_squares": ("LeastSquares",),
     "regression.long_run": ("LongRunErrors",),

@@ -1,1 +1,1 @@
-"""Least squares on streams of rows: fits, covariance under autocorrelation, selection, comparison."""
+"""Least squares on streams of rows: fits, errors under autocorrelation, selection, comparison."""

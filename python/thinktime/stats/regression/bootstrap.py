@@ -82,7 +82,17 @@ class BlockBootstrap:
         return self._held * self._cell
 
     def absorb(self, x: Matrix, residuals: Matrix, carried: Matrix | None = None) -> None:
-        """Add rows that were fitted, in the order of time; see `covariance.NeweyWest.absorb`."""
+        """Add rows in the order of time.
+
+        Parameters
+        ----------
+        x : array of shape (rows, columns)
+            Zeros in rows that were not fitted.
+        residuals : array of shape (rows,)
+            Zeros there.
+        carried : array of shape (rows, columns), optional
+            Further contribution of each row to :math:`x_t r_t`; see `robust.Trimmed.carried`.
+        """
         if not len(residuals):
             return
         z = x @ self._inverse
