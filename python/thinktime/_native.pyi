@@ -286,6 +286,7 @@ class _RecordOptions(TypedDict, total=False):
     method: Literal["auto", "procfs", "taskstats"]
     commands: int
     arguments: bool
+    mode_sampling: bool
     root: str | None
     keep_bytes: int | None
     keep_days: float | None

@@ -105,6 +105,22 @@ def test_every_column_of_the_vocabulary_is_there_or_said_to_be_missing(program, 
     assert log.check() == []
 
 
+def test_without_sampling_of_modes_nothing_interrupts_and_nothing_is_missing(program, tmp_path):
+    for name, options in (("with", ()), ("without", ("--no-mode-sampling",))):
+        done = run(*program, "-o", str(tmp_path / name), "--interval", "0.2s", "--duration", "1s", *options)
+        assert done.returncode == 0, done.stderr
+    sampler = "perf_event_open cpu-clock"
+    recorder = facts(tmp_path / "without")["recorder"]
+    assert recorder["mode_period_s"] is None
+    assert sampler not in recorder["missing"]
+    samples = Log.open(tmp_path / "without").samples().collect()
+    assert samples["system_sampled_s"].null_count() == samples.height > 0
+    # With it, either is there: the figures, or the reason for which the kernel does not give them.
+    recorder = facts(tmp_path / "with")["recorder"]
+    assert (recorder["mode_period_s"] is None) == (sampler in recorder["missing"])
+    assert Log.open(tmp_path / "without").check() == []
+
+
 def test_states_of_all_cpus_add_up_to_the_time_that_went_by(tmp_path):
     done = run(*PROGRAMS["python"], "-o", str(tmp_path / "run"), "--interval", "0.5s", "--duration", "3s")
     assert done.returncode == 0, done.stderr

@@ -51,6 +51,12 @@ Commands = Annotated[
 Arguments = Annotated[
     bool, typer.Option("--arguments", help="Name commands by their whole line; arguments may be private.")
 ]
+NoModeSampling = Annotated[
+    bool,
+    typer.Option(
+        "--no-mode-sampling", help="Do not sample the modes of the CPUs, which interrupts each of them."
+    ),
+]
 Jitter = Annotated[
     float,
     typer.Option(
@@ -81,6 +87,7 @@ def command(
     method: Method = "auto",
     commands: Commands = 20,
     arguments: Arguments = False,
+    no_mode_sampling: NoModeSampling = False,
     jitter: Jitter = 0.1,
     seed: Seed = 0,
     keep_bytes: KeepBytes = "",
@@ -117,6 +124,7 @@ def command(
         method=method,
         commands=commands,
         arguments=arguments,
+        mode_sampling=not no_mode_sampling,
         root=str(root),
         keep_bytes=parse_bytes(keep_bytes, "--keep-bytes") if keep_bytes else None,
         keep_days=keep_days,

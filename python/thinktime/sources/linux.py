@@ -45,6 +45,8 @@ class RecordOptions:
     """Most commands with a row of their own in an interval; the others of each user have one row together."""
     arguments: bool = False
     """True to name commands by their whole line. Arguments may be private."""
+    mode_sampling: bool = True
+    """True to sample the modes of the CPUs out of step with the tick, where the kernel permits it."""
     root: str = "/"
     """Root of the recorded file tree; other than ``/`` only in tests."""
     keep_bytes: int | None = None
@@ -62,6 +64,7 @@ class RecordOptions:
             "method": self.method,
             "commands": self.commands,
             "arguments": self.arguments,
+            "mode_sampling": self.mode_sampling,
             "root": self.root,
             "keep_bytes": self.keep_bytes,
             "keep_days": self.keep_days,

@@ -85,6 +85,9 @@ struct Record {
     /// Name commands by their whole line; arguments may be private.
     #[arg(long)]
     arguments: bool,
+    /// Do not sample which mode each CPU is in; this needs root and costs an interrupt every few milliseconds.
+    #[arg(long)]
+    no_mode_sampling: bool,
     /// Move each sample at random by up to this share of the interval.
     #[arg(long, default_value_t = 0.1)]
     jitter: f64,
@@ -123,6 +126,7 @@ impl Record {
             duration: self.duration,
             commands_max: self.commands,
             arguments: self.arguments,
+            mode_sampling: !self.no_mode_sampling,
             jitter: self.jitter,
             seed: self.seed,
             by: match self.by {

@@ -188,15 +188,15 @@ impl<C: Clock> Recorder<C> {
         let cpu_ns = clock.thread_cpu_ns();
         let mut system = SystemReader::open(&root)
             .map_err(|source| crate::sample::system::ReadError::Io { path: "/proc/stat".into(), source })?;
-        // A tree of files has no CPUs to sample, and lacks nothing for it.
-        let modes =
-            root.is_machine().then(|| ModeSampler::open(&root, options.interval)).and_then(|sampler| {
-                sampler
-                    .inspect_err(|error| {
-                        drop(system.missing.insert(ModeSampler::NAME.into(), why_unsampled(error)))
-                    })
-                    .ok()
-            });
+        // A tree of files has no CPUs to sample; it lacks nothing, and neither does whoever asked for no samples.
+        let samples_modes = options.mode_sampling && root.is_machine();
+        let modes = samples_modes.then(|| ModeSampler::open(&root, options.interval)).and_then(|sampler| {
+            sampler
+                .inspect_err(|error| {
+                    drop(system.missing.insert(ModeSampler::NAME.into(), why_unsampled(error)))
+                })
+                .ok()
+        });
         let watch = Watch::open(&root, options).map_err(|source| cannot_watch(options, source))?;
         let sheets = SystemSheets::default();
         let usage = UsageSheets::new(watch.waits(), options.commands_max);

@@ -33,6 +33,8 @@ pub struct RecordOptions {
     pub commands_max: usize,
     /// Commands are named by their whole line, with its arguments, which may be private.
     pub arguments: bool,
+    /// The modes of the CPUs are sampled, where the kernel permits it.
+    pub mode_sampling: bool,
     /// File tree to record; `/` except in tests.
     pub root: PathBuf,
     /// Largest size of the log; its oldest parts are removed to keep it [byte].
@@ -52,6 +54,7 @@ impl Default for RecordOptions {
             method: Method::Auto,
             commands_max: 20,
             arguments: false,
+            mode_sampling: true,
             root: PathBuf::from("/"),
             keep_bytes: None,
             keep_age: None,
@@ -71,6 +74,7 @@ pub struct GivenOptions {
     method: Method,
     commands: Option<usize>,
     arguments: bool,
+    mode_sampling: Option<bool>,
     root: Option<PathBuf>,
     keep_bytes: Option<u64>,
     keep_days: Option<f64>,
@@ -94,6 +98,7 @@ impl TryFrom<GivenOptions> for RecordOptions {
             method: given.method,
             commands_max: given.commands.unwrap_or(default.commands_max),
             arguments: given.arguments,
+            mode_sampling: given.mode_sampling.unwrap_or(default.mode_sampling),
             root: given.root.unwrap_or(default.root),
             keep_bytes: given.keep_bytes,
             keep_age: given.keep_days.map(days).transpose()?,
@@ -161,6 +166,7 @@ impl RecordOptions {
             "method": self.method,
             "commands": self.commands_max,
             "arguments": self.arguments,
+            "mode_sampling": self.mode_sampling,
             "keep_bytes": self.keep_bytes,
             "keep_age_s": self.keep_age.map(|age| age.as_secs_f64()),
         })
