@@ -15,6 +15,7 @@ from thinktime.models.sizing import Changes, Courses, Fit, Machine
 from thinktime.predictions.size.goals import Goal
 from thinktime.predictions.size.measured import Measured, Memory
 from thinktime.predictions.size.percentiles import Percentiles, percentiles
+from thinktime.predictions.size.rules import Case, Judged, judge
 from thinktime.stats.estimate import Estimate
 
 Array = NDArray[np.float64]
@@ -114,6 +115,8 @@ class Size:
     """Mean response that one more user adds at the number of users that fits [s]."""
     agreement: float
     """Largest relative difference between simulated means and those of the model."""
+    rules: tuple[Judged, ...]
+    """Rules that others use, with their errors on the log."""
 
     @property
     def answer(self) -> Fits:
@@ -164,6 +167,18 @@ def size(measured: Measured, fitted: Fit, plan: Plan, goals: Sequence[Goal], ask
         fits=fits,
         marginal_s=curves.marginal(number),
         agreement=curves.percentiles.agreement,
+        rules=judge(
+            Case(
+                measured=measured,
+                levels=len(measured.stretches),
+                goal=next((goal for goal in goals if goal.kind in ("response", "utilisation")), None),
+                alone_s=float(np.median(curves.alone_s)),
+                cpus=machine.cpus,
+                memory_bytes=curves.memory_bytes,
+                as_measured=plan == replace(Plan(), memory_bytes=plan.memory_bytes),
+            ),
+            goals,
+        ),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from thinktime.models.sizing import fit
 from thinktime.predictions.size.answer import ENDS
 from thinktime.predictions.size.measured import Measured
+from thinktime.predictions.size.rules import scalability
 from thinktime.stats.estimate import Estimate
 
 Array = NDArray[np.float64]
@@ -71,25 +72,3 @@ def own_error(measured: Measured) -> tuple[Checked, ...]:
 def _interval(values: Array, unit: str, n: int) -> Estimate:
     low, middle, high = np.quantile(values, ENDS)
     return Estimate(value=float(middle), unit=unit, low=float(low), high=float(high), n=n, method="predicted")
-
-
-def scalability(measured: Measured, levels: int) -> Callable[[int], float] | None:
-    r"""Mean response by the Universal Scalability Law, fitted to the throughput of the first levels.
-
-    .. math:: X(N) = \frac{\gamma N}{1 + \alpha (N - 1) + \beta N (N - 1)}, \quad R = N / X - Z
-
-    None where there are fewer than three levels. Gunther, *Guerrilla Capacity Planning* (2007), 4.5.
-    """
-    from scipy import optimize
-
-    used = measured.stretches[:levels]
-    if len(used) < 3:
-        return None
-    users = np.array([float(one.users) for one in used])
-    cycle = users / np.array([one.throughput.value for one in used])
-    # N / X is linear in the three unknowns, none of which is negative.
-    found, _ = optimize.nnls(
-        np.column_stack([np.ones(len(users)), users - 1.0, users * (users - 1.0)]), cycle
-    )
-    think = float(np.mean([one.think.value for one in used]))
-    return lambda number: float(found @ np.array([1.0, number - 1.0, number * (number - 1.0)]) - think)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from thinktime.predictions.size.answer import Fits, Size
+from thinktime.predictions.size.rules import OURS, Judged
 from thinktime.predictions.size.section import Answers
 from thinktime.stats.estimate import Estimate
 
@@ -16,7 +17,8 @@ def of(answers: Answers) -> dict[str, Any]:
     ``answer`` has ``users, low, high, limit, goal``; ``goals`` has the same for each goal, or ``from``, the
     fewest users that give a throughput, null where none do; each of ``predictions`` has ``users, quantity,
     value, low, high, unit, kind``, where ``kind`` is ``measured`` or ``predicted``; ``plans`` has the answer
-    of each plan; ``checked`` the predictions of the log's own upper numbers of users.
+    of each plan; ``checked`` the predictions of the log's own upper numbers of users;
+    ``rules`` the answers of rules that others use.
     """
     return {
         "answer": _answer(answers.first),
@@ -37,6 +39,18 @@ def of(answers: Answers) -> dict[str, Any]:
             }
             for one in answers.checked
         ],
+        "rules": [_rule(one) for one in answers.first.rules if one.name != OURS],
+    }
+
+
+def _rule(one: Judged) -> dict[str, Any]:
+    users = None if isinstance(one.answer, str) else one.answer
+    return {
+        "rule": one.name,
+        "low": None if users is None else users.low,
+        "high": None if users is None else users.high,
+        "reason": _plain(one.answer) if isinstance(one.answer, str) else None,
+        "error": one.error,
     }
 
 

@@ -12,6 +12,7 @@ from thinktime.documents.series import Point, Series
 from thinktime.documents.wording import listed
 from thinktime.models.sizing import ASSUMPTIONS, SOURCE, Fit
 from thinktime.predictions import prediction as predicted
+from thinktime.predictions.size import rules
 from thinktime.predictions.size.answer import Fits, Plan, Row, Size, longer
 from thinktime.predictions.size.measured import Measured
 from thinktime.predictions.size.own_error import Checked
@@ -117,6 +118,7 @@ def section(answers: Answers) -> Section:
             *((_plans(answers),) if len(answers.sizes) > 1 else ()),
             _predictions(size),
             *((_checks(answers.checked),) if answers.checked else ()),
+            *((rules.table(size.rules),) if size.rules else ()),
             _work(answers),
             predicted.assumptions_table("size", ASSUMPTIONS),
         ),
@@ -147,6 +149,9 @@ def _sentences(answers: Answers) -> Iterator[str]:
             yield f"At that number one more user makes the mean response {more} longer."
     for other in size.fits[1:]:
         yield _other(other)
+    others = rules.sentence(size.rules)
+    if others is not None:
+        yield others
     if answers.checked:
         yield _own_error(answers.checked)
     elif answers.measured.stretches:
