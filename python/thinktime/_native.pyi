@@ -287,6 +287,9 @@ class _RecordOptions(TypedDict, total=False):
     commands: int
     arguments: bool
     mode_sampling: bool
+    gauges_every_s: float | None
+    anonymous: bool
+    anonymous_key: str | None
     root: str | None
     keep_bytes: int | None
     keep_days: float | None

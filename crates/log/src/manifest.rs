@@ -352,7 +352,7 @@ impl Layout {
             (true, true) => self.line(out),
             (false, true) => out.write_all(b",").and_then(|()| self.line(out)),
             (true, false) => Ok(()),
-            (false, false) => out.write_all(b", "),
+            (false, false) => out.write_all(b","),
         }
     }
 }
@@ -383,7 +383,7 @@ impl serde_json::ser::Formatter for Layout {
     }
 
     fn begin_object_value<W: Write + ?Sized>(&mut self, out: &mut W) -> std::io::Result<()> {
-        out.write_all(b": ")
+        out.write_all(if self.depth <= LINES_DEPTH { b": " } else { b":" })
     }
 }
 

@@ -293,7 +293,8 @@ pub fn presence() -> TableSchema {
                 "memory_proportional_bytes",
                 "byte",
                 "Resident memory, a shared page divided among those who share it: read from each process in turn, \
-                 and since then in proportion to its resident memory (null where not permitted)",
+                 and since then in proportion to its resident memory (null where processes that may not be read \
+                 have more than 5 % of it)",
             ),
             gauge(
                 "memory_anonymous_bytes",

@@ -7,6 +7,8 @@
 //! recording/   wait for the deadline, take a sample, write it; stop, new parts, facts for the manifest
 //! sample/      a snapshot of the system-wide counters, and the rows that two snapshots make
 //! processes/   a scan of all processes, and the usage by user
+//! groups/      what control groups used, by their own counters
+//! people/      names of users and groups, and their memory at a slow beat
 //! proc/        parsers of the files in /proc: bytes in, numbers out, no system call
 //! kernel/      the files of the machine, its clocks, the units of its counters
 //! doctor/      which of these sources work on this machine, and what they cost
@@ -27,8 +29,10 @@ mod error;
 mod escape;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
+pub mod groups;
 pub mod kernel;
 pub mod notify;
+pub mod people;
 pub mod proc;
 pub mod processes;
 mod recording;
@@ -38,5 +42,5 @@ pub use error::RecorderError;
 pub use escape::escaped;
 pub use processes::{By, Method};
 pub use recording::control::{Control, Progress, SignalGuard};
-pub use recording::options::{GivenOptions, INTERVAL_MIN, RecordOptions, days};
+pub use recording::options::{Anonymity, GivenOptions, INTERVAL_MIN, RecordOptions, days};
 pub use recording::{RecordSummary, record, record_to};

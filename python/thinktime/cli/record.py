@@ -57,6 +57,28 @@ NoModeSampling = Annotated[
         "--no-mode-sampling", help="Do not sample the modes of the CPUs, which interrupts each of them."
     ),
 ]
+GaugesEvery = Annotated[
+    str,
+    typer.Option(
+        "--gauges-every",
+        metavar="TIME",
+        help="Mean time between readings of who is there and of the memory of users and control groups.",
+    ),
+]
+Anonymous = Annotated[
+    bool,
+    typer.Option(
+        "--anonymous", help="Record pseudonyms for names and numbers of users, sessions, terminals."
+    ),
+]
+AnonymousKey = Annotated[
+    str,
+    typer.Option(
+        "--anonymous-key",
+        metavar="FILE",
+        help="The same with the key in FILE: logs with one key have the same pseudonyms.",
+    ),
+]
 Jitter = Annotated[
     float,
     typer.Option(
@@ -88,6 +110,9 @@ def command(
     commands: Commands = 20,
     arguments: Arguments = False,
     no_mode_sampling: NoModeSampling = False,
+    gauges_every: GaugesEvery = "30s",
+    anonymous: Anonymous = False,
+    anonymous_key: AnonymousKey = "",
     jitter: Jitter = 0.1,
     seed: Seed = 0,
     keep_bytes: KeepBytes = "",
@@ -109,6 +134,8 @@ def command(
 
       thinktime record -o run --interval 1s --by session
 
+      thinktime record -o run --by cgroup --gauges-every 10s
+
       thinktime record -o /var/lib/thinktime/log --resume --keep-days 30 --keep-bytes 2GB
     """
     from thinktime.sources.linux import RecordOptions, record
@@ -125,6 +152,9 @@ def command(
         commands=commands,
         arguments=arguments,
         mode_sampling=not no_mode_sampling,
+        gauges_every_s=parse_seconds(gauges_every, "--gauges-every"),
+        anonymous=anonymous,
+        anonymous_key=anonymous_key or None,
         root=str(root),
         keep_bytes=parse_bytes(keep_bytes, "--keep-bytes") if keep_bytes else None,
         keep_days=keep_days,

@@ -47,6 +47,14 @@ class RecordOptions:
     """True to name commands by their whole line. Arguments may be private."""
     mode_sampling: bool = True
     """True to sample the modes of the CPUs out of step with the tick, where the kernel permits it."""
+    gauges_every_s: float = 30.0
+    """Time between two readings of what changes slowly: who is there, and the memory of users and control
+    groups [s]; at least 1."""
+    anonymous: bool = False
+    """True to record pseudonyms instead of names and numbers of users, sessions and terminals."""
+    anonymous_key: str | None = None
+    """File with the key of the pseudonyms, so that several logs have the same; None for a key that is
+    forgotten when the recording ends. A file makes the recording anonymous."""
     root: str = "/"
     """Root of the recorded file tree; other than ``/`` only in tests."""
     keep_bytes: int | None = None
@@ -65,6 +73,9 @@ class RecordOptions:
             "commands": self.commands,
             "arguments": self.arguments,
             "mode_sampling": self.mode_sampling,
+            "gauges_every_s": self.gauges_every_s,
+            "anonymous": self.anonymous,
+            "anonymous_key": self.anonymous_key,
             "root": self.root,
             "keep_bytes": self.keep_bytes,
             "keep_days": self.keep_days,

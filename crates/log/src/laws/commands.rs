@@ -20,6 +20,8 @@ const AMOUNTS: [&str; 8] = [
     "read_bytes",
     "write_bytes",
 ];
+/// How many of them are CPU times; they come first.
+const CPU_TIMES: usize = 3;
 /// Rows of users of a part that are compared; a hostile log must not fill memory.
 const USERS_MAX: usize = 1 << 20;
 /// Rounding of sums of doubles.
@@ -82,15 +84,16 @@ impl Commands {
         }
     }
 
-    /// Compares the rows of the last part, and forgets them.
-    pub fn close(&mut self, is_comparable: bool, report: &mut Report) {
+    /// Compares the rows of the last part, and forgets them. `by_group`: the CPU times of users are those of control
+    /// groups, which know of more than their processes.
+    pub fn close(&mut self, is_comparable: bool, by_group: bool, report: &mut Report) {
         let pairs = std::mem::take(&mut self.pairs);
         // Without any row of commands in this part, they were not recorded.
         if !std::mem::take(&mut self.has_commands) || !is_comparable {
             return;
         }
         for ((_, user), pair) in &pairs {
-            compare(user, pair, &self.file, report);
+            compare(user, pair, if by_group { CPU_TIMES } else { 0 }, &self.file, report);
         }
     }
 }
@@ -101,8 +104,10 @@ fn add(sums: &mut [Option<f64>; AMOUNTS.len()], amounts: &[Amount<'_>; AMOUNTS.l
     }
 }
 
-fn compare(user: &str, pair: &Pair, file: &Path, report: &mut Report) {
-    for ((column, of_user), of_commands) in AMOUNTS.iter().zip(pair.of_user).zip(pair.of_commands) {
+/// Compares the amounts from place `first`.
+fn compare(user: &str, pair: &Pair, first: usize, file: &Path, report: &mut Report) {
+    for ((column, of_user), of_commands) in AMOUNTS.iter().zip(pair.of_user).zip(pair.of_commands).skip(first)
+    {
         let Some((of_user, of_commands)) = of_user.zip(of_commands) else { continue };
         if (of_user - of_commands).abs() > ROUNDING * of_user.abs() + ROUNDING_S {
             let message = || format!("{of_user}; the commands of {user} in this interval have {of_commands}");

@@ -51,6 +51,8 @@ pub(crate) struct Machine {
     pub is_contiguous: bool,
     /// All parts are there and were read.
     pub is_complete: bool,
+    /// The CPU time of users is that of control groups, which know more than their processes do.
+    pub is_by_group: bool,
 }
 
 impl Machine {
@@ -97,6 +99,7 @@ impl Machine {
             has_closed_users: (is_simulated || is_recorded) && !manifest.sessions.iter().any(has_open_users),
             is_contiguous: is_recorded && is_complete && !had("clock_step") && !LOSSES.into_iter().any(had),
             is_complete,
+            is_by_group: manifest.sessions.iter().any(|session| session.options["by"] == "cgroup"),
         }
     }
 

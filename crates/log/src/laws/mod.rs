@@ -339,7 +339,7 @@ impl<'a> Laws<'a> {
     /// Compares the commands of the last part of `samples` with its users.
     fn commands_add_up(&mut self) {
         let is_comparable = self.machine.is_recorded && self.machine.is_complete;
-        self.commands.close(is_comparable, &mut self.report);
+        self.commands.close(is_comparable, self.machine.is_by_group, &mut self.report);
     }
 
     /// Simulators write events and interactions as they happen, and recordings within the time that a thread waits for

@@ -9,7 +9,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use thinktime_log::OpenMode;
 use thinktime_quantities::{parse_duration, parse_size};
 use thinktime_recorder::{
-    By, Control, Method, Progress, RecordOptions, RecorderError, SignalGuard, days, escaped,
+    Anonymity, By, Control, Method, Progress, RecordOptions, RecorderError, SignalGuard, days, escaped,
     notify::Notifier, record_to,
 };
 
@@ -88,6 +88,15 @@ struct Record {
     /// Do not sample which mode each CPU is in; this needs root and costs an interrupt every few milliseconds.
     #[arg(long)]
     no_mode_sampling: bool,
+    /// Mean time between readings of who is there, and of the memory of users and control groups; at least 1s.
+    #[arg(long, default_value = "30s", value_parser = duration)]
+    gauges_every: Duration,
+    /// Replace names and numbers of users, sessions and terminals by pseudonyms.
+    #[arg(long)]
+    anonymous: bool,
+    /// The same, with the key in this file: logs with one key have the same pseudonyms.
+    #[arg(long, value_name = "FILE")]
+    anonymous_key: Option<PathBuf>,
     /// Move each sample at random by up to this share of the interval.
     #[arg(long, default_value_t = 0.1)]
     jitter: f64,
@@ -140,6 +149,8 @@ impl Record {
                 How::Procfs => Method::Procfs,
                 How::Taskstats => Method::Taskstats,
             },
+            gauges_every: self.gauges_every,
+            anonymity: Anonymity::of(self.anonymous, self.anonymous_key.clone()),
             root: self.root.clone(),
             keep_bytes: self.keep_bytes,
             keep_age: self.keep_days.map(days).transpose()?,

@@ -7,8 +7,10 @@
 pub mod cgroup;
 pub mod cpu_usage;
 pub mod diskstats;
+pub mod group_files;
 pub mod loadavg;
 pub mod meminfo;
+pub mod memory;
 pub mod net_dev;
 pub mod pressure;
 pub mod process_io;

@@ -33,6 +33,15 @@ impl Key {
             Key::Cgroup(path) => path.to_string(),
         }
     }
+
+    /// The key that has this text.
+    pub fn of_text(text: &str) -> Option<Key> {
+        match text.split_once(':') {
+            Some(("uid", uid)) => uid.parse().ok().map(Key::Uid),
+            Some(("session", session)) => session.parse().ok().map(Key::Session),
+            _ => text.starts_with('/').then(|| Key::Cgroup(Arc::from(text))),
+        }
+    }
 }
 
 /// Usage and state of one user.
@@ -144,6 +153,24 @@ impl Census {
     /// Processes alive.
     pub fn processes(&self) -> u64 {
         self.table.len() as u64
+    }
+
+    /// Processes alive, ascending, with their users and their last reading.
+    pub fn living(&self) -> impl Iterator<Item = (i32, &Key, &Facts)> {
+        self.table.iter().map(|entry| (entry.pid, &entry.key, &entry.facts))
+    }
+
+    /// The last reading of a process alive.
+    pub fn facts(&self, pid: i32) -> Option<&Facts> {
+        let index = self.table.binary_search_by_key(&pid, |entry| entry.pid).ok()?;
+        Some(&self.table[index].facts)
+    }
+
+    /// The leader of a session, or the first of its processes where that has ended.
+    pub fn first_of_session(&self, session: i32) -> Option<&Facts> {
+        let is_member = |facts: &&Facts| facts.stat.session == session;
+        let of_all = || self.table.iter().map(|entry| &entry.facts).find(is_member);
+        self.facts(session).filter(is_member).or_else(of_all)
     }
 
     /// Sessions that own a terminal.

@@ -20,6 +20,7 @@ use crate::error::RecorderError;
 use crate::kernel::clock::{Clock, Elapsed, Moment, Schedule, SystemClock};
 use crate::kernel::files::Root;
 use crate::kernel::host;
+use crate::people::People;
 use crate::processes::Method;
 use crate::processes::watch::{ProcessTotals, Watch};
 use crate::recording::control::{Control, Progress};
@@ -137,6 +138,8 @@ struct Tables {
     cpus: TableId,
     disks: TableId,
     interfaces: TableId,
+    presence: TableId,
+    groups: TableId,
 }
 
 /// The previous sample.
@@ -159,6 +162,7 @@ pub(crate) struct Recorder<C> {
     differences: Differences,
     sheets: SystemSheets,
     usage: UsageSheets,
+    people: People,
     tables: Tables,
     before: Option<Previous>,
     tally: Tally,
@@ -200,6 +204,8 @@ impl<C: Clock> Recorder<C> {
         let watch = Watch::open(&root, options).map_err(|source| cannot_watch(options, source))?;
         let sheets = SystemSheets::default();
         let usage = UsageSheets::new(watch.waits(), options.commands_max);
+        let people = People::open(&root, options)?;
+        let (presence, groups) = people.schemas();
         let mut open = locked(writer);
         // Declared even where a table stays empty: a reader can then distinguish no disks from not recorded.
         let tables = Tables {
@@ -209,6 +215,8 @@ impl<C: Clock> Recorder<C> {
             cpus: open.declare(sheets.cpus.schema.clone())?,
             disks: open.declare(sheets.disks.schema.clone())?,
             interfaces: open.declare(sheets.interfaces.schema.clone())?,
+            presence: open.declare(presence)?,
+            groups: open.declare(groups)?,
         };
         drop(open);
         Ok(Recorder {
@@ -221,6 +229,7 @@ impl<C: Clock> Recorder<C> {
             differences: Differences::new(host::long_bits()),
             sheets,
             usage,
+            people,
             tables,
             before: None,
             tally: Tally::default(),
@@ -369,8 +378,10 @@ impl<C: Clock> Recorder<C> {
             .watch
             .sample(since, moment, &snapshot.stat)
             .map_err(|source| RecorderError::Processes { path: "/proc".into(), source })?;
+        self.people.sample(since, moment);
         // Read again: stopped or starved in between, the recorder gives users the time of a longer interval.
         let reading_s = self.system.exact_since(&snapshot).map(|ns| ns as f64 * 1e-9);
+        self.people.read_memory(&self.watch, since, moment);
         let mut open = locked(writer);
         // Before rows are appended that nobody would find: somebody may have moved the folder or cut the journal.
         let verified = open.verify();
@@ -392,6 +403,9 @@ impl<C: Clock> Recorder<C> {
             open.incident("exits_lost", detail)?;
         }
         let after = Previous { moment, snapshot, modes };
+        for _ in 0..self.people.groups.take_gone() {
+            open.incident("group_vanished", "a group's last interval is in the groups above it alone")?;
+        }
         if let Some(before) = self.before.take() {
             let elapsed = Elapsed::between(before.moment, moment);
             if is_whole(&mut open, elapsed, &before.snapshot, &after.snapshot)? {
@@ -400,7 +414,7 @@ impl<C: Clock> Recorder<C> {
                 open.append(rows)?;
                 self.written = open.bytes_written() - bytes;
                 for (kind, counter) in self.tally.take_setbacks(&mut self.differences) {
-                    open.incident(kind, &counter)?;
+                    open.incident(kind, &self.people.hidden(&counter))?;
                 }
             } else {
                 self.tally.dropped += 1;
@@ -430,6 +444,7 @@ impl<C: Clock> Recorder<C> {
             length_s: elapsed.length_s(),
             tick_s: 1.0 / host::clock_ticks() as f64,
         };
+        let (attributed_s, of_people) = self.rows_of_people(interval);
         let modes = before.modes.zip(after.modes);
         let after = &after.snapshot;
         let system =
@@ -459,31 +474,53 @@ impl<C: Clock> Recorder<C> {
         sample.set("recorder_written_bytes", self.written);
         sample.set("recorder_reading_s", reading_s);
         sample.set("recorder_delay_s", late_s);
-        let attributed_s = figures.attributed_ns.map(|ns| ns as f64 * 1e-9);
-        let cpus = after.stat.cpus.len();
-        self.tally.add(interval.length_s, cpus, system.busy_sampled_s, exact_s, attributed_s, reading_s);
+        let attributed_s = attributed_s.or(figures.attributed_ns.map(|ns| ns as f64 * 1e-9));
+        self.tally.add(
+            interval.length_s,
+            after.stat.cpus.len(),
+            system.busy_sampled_s,
+            exact_s,
+            attributed_s,
+            reading_s,
+        );
         self.tally.active_users = figures.active_users;
         self.tally.cost.add(cost_s);
         self.tally.late.add(late_s);
         self.tally.written_bytes += self.written;
-        let (users, commands) = match &self.watch {
+        let [cpus, mut disks, mut interfaces] = [system.cpus, system.disks, system.interfaces];
+        self.people.hide(&mut disks);
+        self.people.hide(&mut interfaces);
+        let tables = self.tables;
+        let mut rows = vec![(tables.samples, vec![sample.finish()])];
+        rows.extend(of_people);
+        rows.extend([(tables.cpus, cpus), (tables.disks, disks), (tables.interfaces, interfaces)]);
+        rows.retain(|(_, rows)| !rows.is_empty());
+        rows
+    }
+
+    /// Rows of users, their commands and control groups, and the CPU time of users where that is not the processes' [s].
+    fn rows_of_people(&mut self, interval: Interval) -> (Option<f64>, [(TableId, Vec<Row>); 4]) {
+        let (mut users, mut commands) = match &self.watch {
             Watch::Each(each) => (
                 self.usage.user_rows(interval, &each.census),
                 self.usage.command_rows(interval, &each.census),
             ),
             Watch::Count(_) => (Vec::new(), Vec::new()),
         };
+        // Both tables: whoever asks for pseudonyms asks for them everywhere.
+        let people = self.people.rows(
+            interval,
+            &self.watch,
+            [(&self.usage.users.schema, &mut users), (&self.usage.commands.schema, &mut commands)],
+        );
         let tables = self.tables;
-        let mut rows = vec![(tables.samples, vec![sample.finish()])];
-        let others = [
+        let rows = [
             (tables.users, users),
             (tables.commands, commands),
-            (tables.cpus, system.cpus),
-            (tables.disks, system.disks),
-            (tables.interfaces, system.interfaces),
+            (tables.presence, people.presence),
+            (tables.groups, people.groups),
         ];
-        rows.extend(others.into_iter().filter(|(_, rows)| !rows.is_empty()));
-        rows
+        (people.attributed_s, rows)
     }
 
     fn progress(&mut self, start_ns: i64) -> Progress {
@@ -501,6 +538,7 @@ impl<C: Clock> Recorder<C> {
         let mut facts = self.tally.to_json();
         if let Json::Object(facts) = &mut facts {
             facts.insert("processes".into(), self.watch.to_json());
+            facts.insert("people".into(), self.people.to_json());
             facts.insert("exact_time".into(), json!(self.system.exact.name()));
             facts.insert("sessions".into(), json!(self.system.sessions.name()));
             facts.insert("mode_period_s".into(), json!(self.modes.as_ref().map(ModeSampler::period_s)));

@@ -13,6 +13,29 @@ use crate::kernel::files::Root;
 use crate::kernel::host;
 use crate::processes::{By, Method};
 
+/// Whether users stand in the log by their names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Anonymity {
+    /// By their names.
+    #[default]
+    Named,
+    /// By pseudonyms of this session.
+    OfSession,
+    /// By pseudonyms of a key in a file, which are the same in every log with that key.
+    OfFile(PathBuf),
+}
+
+impl Anonymity {
+    /// The choice that two options make.
+    pub fn of(anonymous: bool, key: Option<PathBuf>) -> Anonymity {
+        match (key, anonymous) {
+            (Some(path), _) => Anonymity::OfFile(path),
+            (None, true) => Anonymity::OfSession,
+            (None, false) => Anonymity::Named,
+        }
+    }
+}
+
 /// Options of a recording.
 #[derive(Clone, Debug)]
 pub struct RecordOptions {
@@ -35,6 +58,10 @@ pub struct RecordOptions {
     pub arguments: bool,
     /// The modes of the CPUs are sampled, where the kernel permits it.
     pub mode_sampling: bool,
+    /// Time between two readings of what changes slowly: who is there, and the memory of users and groups.
+    pub gauges_every: Duration,
+    /// Names of users, or pseudonyms.
+    pub anonymity: Anonymity,
     /// File tree to record; `/` except in tests.
     pub root: PathBuf,
     /// Largest size of the log; its oldest parts are removed to keep it [byte].
@@ -55,6 +82,8 @@ impl Default for RecordOptions {
             commands_max: 20,
             arguments: false,
             mode_sampling: true,
+            gauges_every: Duration::from_secs(30),
+            anonymity: Anonymity::Named,
             root: PathBuf::from("/"),
             keep_bytes: None,
             keep_age: None,
@@ -75,6 +104,9 @@ pub struct GivenOptions {
     commands: Option<usize>,
     arguments: bool,
     mode_sampling: Option<bool>,
+    gauges_every_s: Option<f64>,
+    anonymous: bool,
+    anonymous_key: Option<PathBuf>,
     root: Option<PathBuf>,
     keep_bytes: Option<u64>,
     keep_days: Option<f64>,
@@ -99,6 +131,10 @@ impl TryFrom<GivenOptions> for RecordOptions {
             commands_max: given.commands.unwrap_or(default.commands_max),
             arguments: given.arguments,
             mode_sampling: given.mode_sampling.unwrap_or(default.mode_sampling),
+            gauges_every: given
+                .gauges_every_s
+                .map_or(Ok(default.gauges_every), |seconds| time("gauges-every", seconds))?,
+            anonymity: Anonymity::of(given.anonymous, given.anonymous_key),
             root: given.root.unwrap_or(default.root),
             keep_bytes: given.keep_bytes,
             keep_age: given.keep_days.map(days).transpose()?,
@@ -131,6 +167,15 @@ impl RecordOptions {
         if !(0.0..=JITTER_MAX).contains(&self.jitter) {
             return Err(wrong("jitter", self.jitter, "must be a share of the interval from 0 to 0.45"));
         }
+        if self.gauges_every < Duration::from_secs(1) {
+            let given = format!("{}s", self.gauges_every.as_secs_f64());
+            return Err(wrong("gauges-every", given, "must be at least 1s"));
+        }
+        if self.arguments && self.anonymity != Anonymity::Named {
+            let problem = "names commands by their whole line, which may name people, and the recording is to be \
+                           anonymous; leave out --arguments, or --anonymous and --anonymous-key";
+            return Err(wrong("arguments", "true", problem));
+        }
         if self.duration == Some(Duration::ZERO) {
             return Err(wrong("duration", "0s", "must be above 0"));
         }
@@ -149,11 +194,20 @@ impl RecordOptions {
         Session {
             source: "linux".into(),
             boot_id: host::boot_id(&root),
-            machine: host::describe(&root),
+            machine: self.machine(&root),
             options: self.describe(),
             start_us: SystemClock.now().wall_ns / 1000,
             ..Session::default()
         }
+    }
+
+    /// The machine; without its name if the log is anonymous, since many are named after their owner.
+    fn machine(&self, root: &Root) -> Json {
+        let mut machine = host::describe(root);
+        if self.anonymity != Anonymity::Named {
+            machine["hostname"] = Json::Null;
+        }
+        machine
     }
 
     fn describe(&self) -> Json {
@@ -167,6 +221,9 @@ impl RecordOptions {
             "commands": self.commands_max,
             "arguments": self.arguments,
             "mode_sampling": self.mode_sampling,
+            "gauges_every_s": self.gauges_every.as_secs_f64(),
+            // Not the path of the key, which may be a name.
+            "anonymous": self.anonymity != Anonymity::Named,
             "keep_bytes": self.keep_bytes,
             "keep_age_s": self.keep_age.map(|age| age.as_secs_f64()),
         })

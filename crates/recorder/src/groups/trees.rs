@@ -1,0 +1,109 @@
+//! The hierarchies of control groups of a machine.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+use crate::kernel::files::Root;
+
+/// A hierarchy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tree {
+    /// Version 2.
+    Unified,
+    /// CPU times of version 1.
+    Cpuacct,
+    /// Quotas of version 1.
+    Cpu,
+    /// Memory of version 1.
+    Memory,
+    /// Block devices of version 1.
+    Blkio,
+}
+
+const TREES: [Tree; 5] = [Tree::Unified, Tree::Cpuacct, Tree::Cpu, Tree::Memory, Tree::Blkio];
+
+/// Where hierarchies are mounted (file-hierarchy(7), and the layout of systemd), and a file of their root that
+/// only the right one has.
+const MOUNTS: [(Tree, &str, &str); 8] = [
+    (Tree::Unified, "/sys/fs/cgroup", "cgroup.controllers"),
+    (Tree::Unified, "/sys/fs/cgroup/unified", "cgroup.controllers"),
+    (Tree::Cpuacct, "/sys/fs/cgroup/cpuacct", "cpuacct.usage"),
+    (Tree::Cpuacct, "/sys/fs/cgroup/cpu,cpuacct", "cpuacct.usage"),
+    (Tree::Cpu, "/sys/fs/cgroup/cpu", "cpu.shares"),
+    (Tree::Cpu, "/sys/fs/cgroup/cpu,cpuacct", "cpu.shares"),
+    (Tree::Memory, "/sys/fs/cgroup/memory", "memory.usage_in_bytes"),
+    (Tree::Blkio, "/sys/fs/cgroup/blkio", "blkio.throttle.io_serviced"),
+];
+
+/// The hierarchies that there are.
+#[derive(Debug)]
+pub struct Trees {
+    roots: [Option<PathBuf>; TREES.len()],
+    /// The number of a folder's links tells how many groups are below it.
+    has_links: bool,
+}
+
+impl Trees {
+    /// The hierarchies below `root`.
+    pub fn open(root: &Root) -> Trees {
+        let mut roots = [const { None }; TREES.len()];
+        for (tree, mount, file) in MOUNTS {
+            if roots[tree as usize].is_none() && root.exists(&format!("{mount}/{file}")) {
+                roots[tree as usize] = Some(root.path(mount));
+            }
+        }
+        Trees { roots, has_links: root.is_machine() }
+    }
+
+    /// True if there is none.
+    pub fn is_empty(&self) -> bool {
+        self.roots.iter().all(Option::is_none)
+    }
+
+    /// Versions in use, for the manifest.
+    pub fn name(&self) -> &'static str {
+        let has_first = self.roots[1..].iter().any(Option::is_some);
+        match (self.roots[0].is_some(), has_first) {
+            (true, true) => "versions 1 and 2",
+            (true, false) => "version 2",
+            (false, true) => "version 1",
+            (false, false) => "none",
+        }
+    }
+
+    /// Folder of a group; `None` without that hierarchy.
+    fn folder(&self, tree: Tree, path: &str) -> Option<PathBuf> {
+        Some(self.roots[tree as usize].as_ref()?.join(path.trim_start_matches('/')))
+    }
+
+    /// A file of a group.
+    pub fn file(&self, tree: Tree, path: &str, file: &str) -> Option<PathBuf> {
+        self.folder(tree, path).map(|folder| folder.join(file))
+    }
+
+    /// Links of the folders of a group in all hierarchies, which change with the number of groups below it; `None`
+    /// where that is not known.
+    pub fn links(&self, path: &str) -> Option<u64> {
+        if !self.has_links {
+            return None;
+        }
+        let links = |tree: &Tree| Some(fs::metadata(self.folder(*tree, path)?).ok()?.nlink());
+        let links = TREES.iter().map(|tree| links(tree).unwrap_or(0));
+        Some(links.fold(0, |sum: u64, links| sum.wrapping_mul(4096).wrapping_add(links)))
+    }
+
+    /// Names of the groups directly below `path`, each once.
+    pub fn children(&self, path: &str) -> Vec<String> {
+        let mut names = Vec::new();
+        for folder in TREES.iter().filter_map(|tree| self.folder(*tree, path)) {
+            let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+            let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+            // Names that are no text cannot be a unit's or a container's, and would not be unique once they were.
+            names.extend(folders.filter_map(|entry| entry.file_name().into_string().ok()));
+        }
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+}
