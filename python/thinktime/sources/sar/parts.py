@@ -67,7 +67,8 @@ class Parts:
             self.first_us = interval.start_us
         self.intervals += 1
         self.seconds += interval.length_s
-        self.end_us = interval.start_us + round(interval.length_s * 1e6)
+        # The wall clock may have been set back since, and times of damaged records go anywhere.
+        self.end_us = max(self.end_us, interval.start_us + round(interval.length_s * 1e6))
         start = {"start": interval.start_us}
         self._rows["samples"].append({**start, "length_s": interval.length_s, **interval.samples})
         self._rows["cpus"].extend({**start, **row} for row in interval.cpus)
