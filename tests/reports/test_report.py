@@ -167,10 +167,12 @@ def test_incidents_and_dropped_intervals_are_told(tmp_path: Path) -> None:
         for _ in range(3):
             writer.incident("interval_dropped", "spans a suspend")
         writer.incident("killed", "the recorder was killed")
+        writer.incident("exits_lost", "processes ended faster than their ends could be read")
     document = reports.build([Log.open(path)])
     text = render(document, "text")
     assert "3 intervals were dropped" in text
     assert "the recorder was killed" in text
+    assert "In 1 interval, more processes ended than the kernel could" in " ".join(text.split())
 
 
 def test_ticks_that_disagree_with_exact_time_are_told(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@
 //! committed inputs.
 
 use crate::proc::*;
+use crate::processes::{exits, netlink};
 
 /// Every parser on the same text: each gives numbers or an error that names the file.
 pub fn proc(text: &[u8]) {
@@ -32,6 +33,19 @@ pub fn proc(text: &[u8]) {
     utmp::is_user_session(text);
 }
 
+/// Messages of netlink, each behind its length in two bytes (the lower first): answers and ends of tasks.
+pub fn taskstats(mut input: &[u8]) {
+    let mut messages = Vec::new();
+    while let Some((length, rest)) = input.split_first_chunk::<2>() {
+        let (message, rest) = rest.split_at(usize::from(u16::from_le_bytes(*length)).min(rest.len()));
+        // An answer without a record, or a refusal, is an error and no number.
+        let _ = netlink::parse_answer(message);
+        messages.push(message);
+        input = rest;
+    }
+    exits::hostile(messages.into_iter());
+}
+
 #[cfg(test)]
 #[path = "../../../fuzz/replay.rs"]
 mod replay;
@@ -45,6 +59,11 @@ mod tests {
     #[test]
     fn files_of_proc() {
         super::replay::replay("proc", super::proc);
+    }
+
+    #[test]
+    fn messages_of_taskstats() {
+        super::replay::replay("taskstats", super::taskstats);
     }
 
     fn fixtures() -> Vec<Vec<u8>> {

@@ -98,7 +98,7 @@ def group_of_none():
 KEYS = {"users": "user", "disks": "device", "interfaces": "interface", "groups": "group"}
 
 
-def write(path, tables, machine=None):
+def write(path, tables, machine=None, recorder=None):
     """Log of these tables; those of users and devices have columns for each name."""
     with LogWriter.open(path, source="test", machine=machine or {"cpus": CPUS}, start_us=0) as writer:
         writer.write("samples", frame(tables["samples"], vocabulary("samples")))
@@ -111,4 +111,6 @@ def write(path, tables, machine=None):
             ]
             if frames:
                 writer.write(table, pl.concat(frames, how="diagonal").sort("start", maintain_order=True), own)
+        if recorder is not None:
+            writer.set("recorder", recorder)
     return Log.open(path)

@@ -166,6 +166,18 @@ def test_what_is_wrong_is_found_and_told(name, tmp_path):
     assert words.split(";")[0][:40] in page.replace("\n", " ")
 
 
+@pytest.mark.parametrize(
+    ("exits", "words"),
+    [("taskstats", "higher priority"), ("not permitted", "Record as root"), (None, "as root")],
+)
+def test_the_remedy_for_unseen_processes_is_not_root_where_the_recorder_was_root(tmp_path, exits, words):
+    tables = healthy("office", 5)
+    inherited(tables)
+    recorder = None if exits is None else {"processes": {"exits": exits}}
+    check = analyse(write(tmp_path / "log", tables, recorder=recorder)).of("inherited")
+    assert words in step(check)
+
+
 def test_every_kind_of_finding_is_tested():
     assert set().union(*(expected for _, expected, _ in WRONG.values())) == set(FINDINGS) == set(LABELS)
     assert len(CHECKS) == len(FINDINGS)

@@ -143,14 +143,20 @@ pub struct Exits {
     socket: OwnedFd,
     family: u16,
     buffer: Vec<u8>,
+    ends: Ends,
+    /// Time until the buffer may be too full [ns].
+    allowed_ns: i64,
+}
+
+/// Processes that ended since the last sample, from messages in the order of their arrival.
+#[derive(Debug, Default)]
+pub(crate) struct Ends {
     departures: Departures,
     /// Tasks that ended before the last one of their process.
     parts: BTreeMap<i32, Task>,
     /// When messages were received last, at a sample and at all.
     sampled: Option<Moment>,
     drained: Option<Moment>,
-    /// Time until the buffer may be too full [ns].
-    allowed_ns: i64,
     /// Times at which messages were lost, of which nothing was said yet.
     losses: u64,
 }
@@ -213,22 +219,23 @@ fn task(record: &[u8]) -> Option<Task> {
 impl Exits {
     /// Registers for the messages of all CPUs; an error if the kernel has none or does not permit them.
     pub fn open(root: &Root) -> io::Result<Exits> {
+        Exits::with_room(root, BUFFER_BYTES)
+    }
+
+    /// The same with room for messages of `bytes`, of which the kernel makes twice as many.
+    pub(super) fn with_room(root: &Root, bytes: usize) -> io::Result<Exits> {
         let (socket, family) = open_family()?;
         let cpus = root
             .text("/sys/devices/system/cpu/possible")
             .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "/sys/devices/system/cpu/possible"))?;
         // Beyond the limit for users.
-        set_socket_recv_buffer_size_force(&socket, BUFFER_BYTES)?;
+        set_socket_recv_buffer_size_force(&socket, bytes)?;
         let exits = Exits {
             socket,
             family,
             buffer: vec![0; BATCH * MESSAGE_BYTES],
-            departures: Departures::default(),
-            parts: BTreeMap::new(),
-            sampled: None,
-            drained: None,
+            ends: Ends::default(),
             allowed_ns: DRAIN_NS.1 as i64,
-            losses: 0,
         };
         exits.register(cpus.trim())
     }
@@ -259,38 +266,31 @@ impl Exits {
 
     /// Monotonic time at which messages have to be received [ns].
     pub fn due_ns(&self) -> i64 {
-        self.drained.map_or(i64::MAX, |drained| drained.monotonic_ns.saturating_add(self.allowed_ns))
+        self.ends.drained.map_or(i64::MAX, |drained| drained.monotonic_ns.saturating_add(self.allowed_ns))
     }
 
     /// Receives the messages between two samples.
     pub fn drain(&mut self, now: Moment) -> io::Result<()> {
         self.receive(now)?;
-        // A scan can have seen only what began before the last sample. The others are kept in groups, so that memory
-        // does not grow with the length of the interval.
-        for departed in std::mem::take(&mut self.departures.single) {
-            if departed.is_new {
-                self.departures.group(departed);
-            } else {
-                self.departures.single.push(departed);
-            }
-        }
+        self.ends.group();
         Ok(())
     }
 
     /// The processes that ended since the last sample, given after a scan of all processes.
     pub fn at_sample(&mut self, now: Moment) -> io::Result<&Departures> {
-        self.departures.is_complete = true;
         self.receive(now)?;
-        self.departures.is_complete &= self.losses == 0 && self.sampled.is_some();
-        self.sampled = Some(now);
-        Ok(&self.departures)
+        let ends = &mut self.ends;
+        ends.departures.is_complete = ends.losses == 0 && ends.sampled.is_some();
+        ends.sampled = Some(now);
+        Ok(&ends.departures)
     }
 
     /// Forgets the processes that ended, and returns how often messages were lost.
     pub fn clear(&mut self) -> u64 {
-        self.departures.single.clear();
-        self.departures.grouped.clear();
-        std::mem::take(&mut self.losses)
+        let ends = &mut self.ends;
+        ends.departures.single.clear();
+        ends.departures.grouped.clear();
+        std::mem::take(&mut ends.losses)
     }
 
     fn receive(&mut self, now: Moment) -> io::Result<()> {
@@ -302,8 +302,7 @@ impl Exits {
                 Ok(lengths) => lengths,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => {
-                    self.losses += 1;
-                    self.parts.clear();
+                    self.ends.lose();
                     continue;
                 }
                 Err(error) => return Err(error),
@@ -313,23 +312,48 @@ impl Exits {
             let now = SystemClock.now();
             let buffer = std::mem::take(&mut self.buffer);
             for (message, length) in buffer.chunks(MESSAGE_BYTES).zip(&lengths) {
-                match parse(&message[..(*length).min(MESSAGE_BYTES)]) {
-                    Ok(Some(task)) => self.end(task, now),
-                    Ok(None) => {}
-                    // Of a message that cannot be read, the rest is not known either.
-                    Err(_) => self.losses += 1,
-                }
+                self.ends.take(&message[..(*length).min(MESSAGE_BYTES)], now);
             }
             self.buffer = buffer;
             if lengths.len() < BATCH {
                 break;
             }
         }
-        let before = self.drained.replace(now);
+        let before = self.ends.drained.replace(now);
         let passed_ns = before.map_or(1e9, |before| (now.monotonic_ns - before.monotonic_ns).max(1) as f64);
         let until_full_ns = FILL_MAX * CAPACITY * passed_ns / received.max(1) as f64;
         self.allowed_ns = until_full_ns.clamp(DRAIN_NS.0, DRAIN_NS.1) as i64;
         Ok(())
+    }
+}
+
+impl Ends {
+    /// Adds the task of a message.
+    pub(crate) fn take(&mut self, message: &[u8], now: Moment) {
+        match parse(message) {
+            Ok(Some(task)) => self.end(task, now),
+            Ok(None) => {}
+            // Of a message that cannot be read, the rest is not known either.
+            Err(_) => self.losses += 1,
+        }
+    }
+
+    /// Messages were lost: with them, perhaps, the last tasks of processes with threads.
+    fn lose(&mut self) {
+        self.losses += 1;
+        self.parts.clear();
+    }
+
+    /// Joins the processes that no scan can have seen, which began after the last sample, so that memory does not grow
+    /// with the length of the interval.
+    pub(crate) fn group(&mut self) {
+        for departed in std::mem::take(&mut self.departures.single) {
+            if departed.is_new {
+                self.departures.group(departed);
+            } else {
+                self.departures.single.push(departed);
+            }
+        }
     }
 
     /// Adds a task to its process, which ends with the last one.
@@ -409,5 +433,250 @@ impl Departures {
         sum.missing_ns = sum.missing_ns.saturating_add(departed.missing_ns);
         sum.lifetime_ns = sum.lifetime_ns.saturating_add(departed.lifetime_ns);
         sum.count += departed.count;
+    }
+}
+
+/// Messages that no kernel sends, in any number: nothing panics, and grouping loses neither a process nor its time.
+///
+/// # Panics
+/// The sums of single processes and of groups differ.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn hostile<'a>(messages: impl Iterator<Item = &'a [u8]>) {
+    let at = |monotonic_ns| Moment { wall_ns: 1 << 60, monotonic_ns, boot_ns: monotonic_ns + 5_000_000_000 };
+    let mut ends =
+        Ends { sampled: Some(at(1_000_000_000)), drained: Some(at(2_000_000_000)), ..Ends::default() };
+    let sums = |ends: &Ends| {
+        let departures = &ends.departures;
+        let all = departures.single.iter().chain(departures.grouped.values());
+        all.fold((0u64, Usage::default(), 0u64), |(count, mut usage, lifetime_ns), departed| {
+            usage += departed.usage;
+            (count + departed.count, usage, lifetime_ns.saturating_add(departed.lifetime_ns))
+        })
+    };
+    let mut taken = 0;
+    for message in messages {
+        ends.take(message, at(3_000_000_000));
+        taken += 1;
+    }
+    let single = sums(&ends);
+    assert!(single.0 + ends.losses <= taken, "{} ends and {} losses of {taken}", single.0, ends.losses);
+    ends.group();
+    assert_eq!(single, sums(&ends));
+    assert!(ends.departures.single.iter().all(|departed| !departed.is_new));
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::sync::{Mutex, PoisonError};
+
+    use proptest::prelude::*;
+
+    use super::super::netlink::put_attribute;
+    use super::*;
+
+    const STATS_BYTES: usize = 440;
+
+    /// What the kernel sends when a task ends: its record, and that of its process if that had several tasks.
+    #[derive(Clone, Debug)]
+    struct Told {
+        pid: u32,
+        process: u32,
+        parent: u32,
+        uid: u32,
+        run_ns: u64,
+        is_last: bool,
+        process_run_ns: Option<u64>,
+        /// Life [us].
+        alive_us: u64,
+    }
+
+    fn message(told: &Told) -> Vec<u8> {
+        let mut record = vec![0; STATS_BYTES];
+        let mut put = |at: usize, bytes: &[u8]| record[at..at + bytes.len()].copy_from_slice(bytes);
+        put(0, &14u16.to_ne_bytes());
+        put(FLAG_OFFSET, &[if told.is_last { AGROUP } else { 0 }]);
+        put(NAME_OFFSET, b"worker");
+        for (at, number) in [
+            (USER_OFFSET, told.uid),
+            (PID_OFFSET, told.pid),
+            (PARENT_OFFSET, told.parent),
+            (PROCESS_OFFSET, told.process),
+        ] {
+            put(at, &number.to_ne_bytes());
+        }
+        for (at, number) in [
+            (RUN_OFFSET, told.run_ns),
+            (ELAPSED_OFFSET, told.alive_us),
+            (PROCESS_ELAPSED_OFFSET, told.alive_us),
+            (SLEEPS_OFFSET, 1),
+        ] {
+            put(at, &number.to_ne_bytes());
+        }
+        let mut nested = Vec::new();
+        put_attribute(&mut nested, 1, &told.pid.to_ne_bytes());
+        put_attribute(&mut nested, TASKSTATS_TYPE_STATS, &record);
+        let mut message = Vec::new();
+        put_message(&mut message, 29, 0, 2, (TASKSTATS_TYPE_AGGR_PID, &nested));
+        if let Some(run_ns) = told.process_run_ns {
+            record[RUN_OFFSET..RUN_OFFSET + 8].copy_from_slice(&run_ns.to_ne_bytes());
+            let mut nested = Vec::new();
+            put_attribute(&mut nested, 2, &told.process.to_ne_bytes());
+            put_attribute(&mut nested, TASKSTATS_TYPE_STATS, &record);
+            put_attribute(&mut message, TASKSTATS_TYPE_AGGR_TGID, &nested);
+            let length = message.len() as u32;
+            message[..4].copy_from_slice(&length.to_ne_bytes());
+        }
+        message
+    }
+
+    fn told() -> impl Strategy<Value = Told> {
+        let numbers = (1u32..20, 1u32..20, 0u32..20, 0u32..4);
+        (numbers, any::<u64>(), any::<bool>(), any::<Option<u64>>(), 0u64..10_000_000).prop_map(
+            |((pid, process, parent, uid), run_ns, is_last, process_run_ns, alive_us)| Told {
+                pid,
+                process,
+                parent,
+                uid,
+                run_ns,
+                is_last,
+                process_run_ns,
+                alive_us,
+            },
+        )
+    }
+
+    fn moment(monotonic_ns: i64) -> Moment {
+        Moment { wall_ns: 0, monotonic_ns, boot_ns: monotonic_ns }
+    }
+
+    #[test]
+    fn a_process_ends_with_its_last_task_and_has_the_time_of_all() {
+        let mut ends = Ends::default();
+        let task = Told {
+            pid: 7,
+            process: 7,
+            parent: 1,
+            uid: 5,
+            run_ns: 100,
+            is_last: false,
+            process_run_ns: None,
+            alive_us: 1000,
+        };
+        ends.take(&message(&task), moment(1));
+        assert!(ends.departures.single.is_empty(), "the process goes on");
+        let last = Told { pid: 9, run_ns: 50, process_run_ns: Some(180), uid: 6, ..task };
+        ends.take(&message(&last), moment(2));
+        let [process] = &ends.departures.single[..] else { panic!("{ends:?}") };
+        assert_eq!((process.pid, process.uid, process.usage.exact_ns), (7, 5, 180));
+        assert_eq!((process.parent, process.count, process.lifetime_ns), (1, 1, 1_000_000));
+    }
+
+    #[test]
+    fn a_message_that_is_cut_or_too_old_is_a_loss() {
+        let task = Told {
+            pid: 7,
+            process: 7,
+            parent: 1,
+            uid: 5,
+            run_ns: 100,
+            is_last: true,
+            process_run_ns: None,
+            alive_us: 1,
+        };
+        let whole = message(&task);
+        // From the header's end on: the attributes are there, but not all of the record.
+        for end in [0, 10, 19] {
+            let mut ends = Ends::default();
+            ends.take(&whole[..end], moment(1));
+            assert_eq!((ends.losses, ends.departures.single.len()), (1, 0), "{end}");
+        }
+        let mut old = whole;
+        let version = old.len() - STATS_BYTES;
+        old[version..version + 2].copy_from_slice(&11u16.to_ne_bytes());
+        let mut ends = Ends::default();
+        ends.take(&old, moment(1));
+        assert_eq!((ends.losses, ends.departures.single.len()), (1, 0));
+    }
+
+    /// Held by a test that counts ends: the children of another would find no room either.
+    pub(crate) static STORM: Mutex<()> = Mutex::new(());
+
+    /// Forks a child that becomes `user`, computes a little and ends, and waits for it, `count` times.
+    pub(crate) fn fork_and_wait(count: usize, user: u32) {
+        for _ in 0..count {
+            // SAFETY: the child allocates nothing and takes no lock, which is safe in a program with threads. The
+            // system call concerns its own thread alone, unlike the function of the C library.
+            match unsafe { libc::fork() } {
+                0 => unsafe {
+                    libc::syscall(libc::SYS_setresuid, user, user, user);
+                    std::hint::black_box(
+                        (0..200_000u64).fold(user.into(), |word: u64, step| word.rotate_left(7) ^ step),
+                    );
+                    libc::_exit(0)
+                },
+                pid => {
+                    assert!(pid > 0);
+                    // SAFETY: waits for the child above, and asks for no status.
+                    assert_eq!(unsafe { libc::waitpid(pid, std::ptr::null_mut(), 0) }, pid);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn messages_that_find_no_room_are_counted_and_the_next_interval_is_complete_again() {
+        let _storm = STORM.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = |bytes| Exits::with_room(&Root::new("/"), bytes);
+        let Ok(mut small) = open(4096).inspect_err(|error| eprintln!("skipped: {error}")) else { return };
+        let mut large = open(BUFFER_BYTES).unwrap();
+        let own = rustix::process::getpid().as_raw_nonzero().get();
+        let children = |departures: &Departures| {
+            departures.single.iter().filter(|departed| departed.parent == own).count()
+        };
+        for exits in [&mut small, &mut large] {
+            assert!(!exits.at_sample(SystemClock.now()).unwrap().is_complete, "nothing came before");
+            exits.clear();
+        }
+        // Nobody reads meanwhile.
+        fork_and_wait(200, 65_534);
+        let complete = large.at_sample(SystemClock.now()).unwrap();
+        assert!(complete.is_complete && children(complete) >= 200, "{}", children(complete));
+        let lossy = small.at_sample(SystemClock.now()).unwrap();
+        assert!(!lossy.is_complete && children(lossy) < 200, "{}", children(lossy));
+        assert!(small.clear() > 0);
+        assert_eq!(large.clear(), 0);
+        // Others on this machine may fill so little room too, but not each time.
+        let is_complete = (0..100).any(|_| {
+            fork_and_wait(1, 65_534);
+            let departures = small.at_sample(SystemClock.now()).unwrap();
+            let is_complete = departures.is_complete && children(departures) == 1;
+            small.clear();
+            is_complete
+        });
+        assert!(is_complete);
+    }
+
+    proptest! {
+        #[test]
+        fn any_order_of_ends_is_counted_once(all in proptest::collection::vec(told(), 0..40)) {
+            let messages: Vec<_> = all.iter().map(message).collect();
+            hostile(messages.iter().map(Vec::as_slice));
+        }
+
+        #[test]
+        fn damaged_messages_never_panic(
+            one in told(), at in 0usize..1200, byte in any::<u8>(), cut in 0usize..1200,
+        ) {
+            let mut message = message(&one);
+            let at = at % message.len();
+            message[at] = byte;
+            message.truncate(cut.max(at));
+            hostile([&message[..]].into_iter());
+        }
+
+        #[test]
+        fn noise_never_panics(message in proptest::collection::vec(any::<u8>(), 0..600)) {
+            hostile([&message[..]].into_iter());
+        }
     }
 }

@@ -8,7 +8,7 @@ pub mod census;
 pub mod commands;
 pub mod exits;
 mod listing;
-mod netlink;
+pub(crate) mod netlink;
 pub(crate) mod procfs;
 pub mod settlement;
 pub(crate) mod taskstats;

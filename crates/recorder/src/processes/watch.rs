@@ -169,6 +169,15 @@ impl Watch {
         }
     }
 
+    /// Leaves little room for messages; false if they are not permitted here.
+    #[cfg(test)]
+    pub(crate) fn narrow(&mut self) -> bool {
+        let Watch::Each(each) = self else { return false };
+        let narrow = Exits::with_room(&Root::new("/"), 4096);
+        each.exits = narrow.map_err(|error| error.to_string());
+        each.exits.is_ok()
+    }
+
     /// Receives messages between two samples.
     pub fn drain(&mut self) -> io::Result<()> {
         match self {

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, TimestampMicrosecondType, UInt64Type};
@@ -11,8 +11,9 @@ use arrow_schema::DataType;
 use thinktime_log::{Log, LogWriter, Manifest, OpenMode, Row, Session, SharedWriter, Value, vocabulary};
 
 use super::Recorder;
-use crate::kernel::clock::{Clock, Moment};
+use crate::kernel::clock::{Clock, Moment, SystemClock};
 use crate::processes::By;
+use crate::processes::exits::tests::{STORM, fork_and_wait};
 use crate::recording::options::RecordOptions;
 
 pub(super) const SECOND: i64 = 1_000_000_000;
@@ -455,4 +456,88 @@ fn a_file_that_stops_making_sense_is_null_from_then_on_and_said_once_a_sample() 
     assert_eq!(recorded.sample(1, "page_faults_minor"), Value::Null);
     assert_ne!(recorded.sample(1, "context_switches"), Value::Null);
     assert!(recorded.has("source_failed", "line 1"));
+}
+
+/// What a log says of children of user 65534 that came and went, and that this process waited for.
+#[derive(Debug)]
+struct Storm {
+    /// CPU time of the children by the kernel [s].
+    children_s: f64,
+    /// CPU time of the machine, of its users, of user 65534, and without a user who was seen [s].
+    all_s: f64,
+    users_s: f64,
+    nobody_s: f64,
+    inherited_s: f64,
+    /// The log says that messages were lost.
+    lost: bool,
+}
+
+/// CPU time of the children that this process waited for [s].
+fn waited_s() -> f64 {
+    // SAFETY: all-zero is a valid rusage, and the call fills it.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        assert_eq!(libc::getrusage(libc::RUSAGE_CHILDREN, &mut usage), 0);
+        usage
+    };
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 * 1e-6;
+    seconds(usage.ru_utime) + seconds(usage.ru_stime)
+}
+
+/// A storm as recorded with little or with usual room for messages; `None` without permission.
+fn recorded_storm(is_narrow: bool) -> Option<Storm> {
+    let folder = tempfile::tempdir().unwrap();
+    let writer = LogWriter::open(&folder.path().join("log"), OpenMode::Create, Session::default()).unwrap();
+    let writer = Arc::new(Mutex::new(writer));
+    let options = RecordOptions { mode_sampling: false, ..RecordOptions::default() };
+    let mut recorder = Recorder::open(&writer, &options, SystemClock).unwrap();
+    if (is_narrow && !recorder.watch.narrow()) || recorder.watch.to_json()["exits"] != "taskstats" {
+        eprintln!("skipped: {}", recorder.watch.to_json()["exits"]);
+        return None;
+    }
+    recorder.sample(&writer, 0.0).unwrap();
+    let before_s = waited_s();
+    for _ in 0..3 {
+        // Nobody reads meanwhile.
+        fork_and_wait(800, 65_534);
+        recorder.sample(&writer, 0.0).unwrap();
+    }
+    let children_s = waited_s() - before_s;
+    // What the kernel added to this process for its last children may come an interval later.
+    recorder.sample(&writer, 0.0).unwrap();
+    writer.lock().unwrap().finish().unwrap();
+    let log = Log::open(&folder.path().join("log")).unwrap();
+    let sum = |schema: thinktime_log::TableSchema, column: &str, user: Option<&str>| {
+        let rows = log.read(&schema.name).unwrap().iter().flat_map(rows_of).collect::<Vec<_>>();
+        let of_user = |row: &&Row| user.is_none_or(|user| value(row, &schema, "user") == Value::from(user));
+        let number = |row| match value(row, &schema, column) {
+            Value::F64(number) => number,
+            _ => 0.0,
+        };
+        rows.iter().filter(of_user).map(number).sum::<f64>()
+    };
+    Some(Storm {
+        children_s,
+        all_s: sum(vocabulary::samples(), "cpu_exact_s", None),
+        users_s: sum(vocabulary::users(), "cpu_exact_s", None),
+        nobody_s: sum(vocabulary::users(), "cpu_exact_s", Some("uid:65534")),
+        inherited_s: sum(vocabulary::users(), "inherited_s", None),
+        lost: log.manifest().incidents.iter().any(|incident| incident.kind == "exits_lost"),
+    })
+}
+
+#[test]
+fn ends_that_find_no_room_are_told_and_count_for_who_waited() {
+    let _storm = STORM.lock().unwrap_or_else(PoisonError::into_inner);
+    for is_narrow in [true, false] {
+        let Some(storm) = recorded_storm(is_narrow) else { return };
+        eprintln!("{is_narrow} {storm:?}");
+        assert_eq!(storm.lost, is_narrow);
+        // Ticks of 10 ms, and what others on the machine do between the readings of both.
+        assert!((storm.users_s - storm.all_s).abs() < 0.05 * storm.all_s + 0.1, "{storm:?}");
+        // The ends that were told name the user of the others; where they do not, the time is marked.
+        assert!(storm.nobody_s < 1.1 * storm.children_s + 0.05, "{storm:?}");
+        assert!(storm.nobody_s + storm.inherited_s > 0.9 * storm.children_s - 0.05, "{storm:?}");
+        assert!(is_narrow || storm.inherited_s == 0.0, "{storm:?}");
+    }
 }

@@ -109,6 +109,7 @@ def inherited(log: Readings) -> Check:
             "user": log.name(user),
             "user_s": log.users[user]["inherited_s"],
             "of_s": log.users[user]["cpu_s"],
+            "told": log.ends_told,
         }
         if found
         else {},

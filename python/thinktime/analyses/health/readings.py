@@ -55,6 +55,8 @@ class Readings:
     users: Sums
     names: dict[str, str]
     """Readable names by key of a user."""
+    ends_told: bool
+    """True if the kernel told the recorder of the last session which processes ended."""
     largest: UserTimes
     disks: Sums
     interfaces: Sums
@@ -123,6 +125,7 @@ def read(log: Log) -> Readings:
         cpus=float(stated) if stated else (accounted or 0.0) / length_s if length_s else 0.0,
         users=_named(by_group(by_user, "user", USERS), "user"),
         names=users.readable(log) | users.played(log),
+        ends_told=_ends_told(log),
         largest=users.over_time(log, samples.start_us, LARGEST),
         disks=_table(log, "disks", "device", DISKS),
         interfaces=_table(log, "interfaces", "interface", INTERFACES),
@@ -130,6 +133,12 @@ def read(log: Log) -> Readings:
         groups=_table(log, "groups", "group", GROUPS),
         group_names=users.readable(log, ("groups",), "group"),
     )
+
+
+def _ends_told(log: Log) -> bool:
+    sessions = facts.sessions(log)
+    last = sessions[-1].facts.table("recorder").table("processes") if sessions else None
+    return last is not None and last.text("exits") == "taskstats"
 
 
 def _sum(values: Array) -> float | None:

@@ -108,7 +108,8 @@ def _low_priority(full: float, full_without: float, share: float | None) -> str:
     )
 
 
-def _inherited(share: float, user: str, user_s: float | None, of_s: float | None) -> str:
+def _inherited(share: float, user: str, user_s: float | None, of_s: float | None, told: bool) -> str:
+    del told
     return (
         f"{_percent(share)} of the CPU time is of processes that no sample saw at work; it was counted for "
         f"the users who waited for them. Of the {_s(of_s)} of {user}, {_s(user_s)} may be of others."
@@ -195,7 +196,12 @@ STEPS: Mapping[str, Callable[..., str]] = {
     "slow_reads": lambda disk, **_: f"See what else {disk} does; if it is little, examine the disk itself.",
     "faulty_network": lambda interface, **_: f"Examine cable, driver and buffers of {interface}.",
     "steady_network": lambda interface, **_: f"Compare that rate with the speed of the link of {interface}.",
-    "inherited": lambda **_: "Record as root: the kernel then names the owner of every process that ends.",
+    "inherited": lambda told, **_: (
+        "Give the recorder a higher priority: more processes ended while it was held up than it could be "
+        "told of."
+        if told
+        else "Record as root: the kernel then names the owner of every process that ends."
+    ),
 }
 """Next step that a finding suggests; a kind that is absent suggests none."""
 STEP_SECTIONS = {"memory_pressure": "users", "swapping": "users", "reclaim": "users", "memory_low": "users"}

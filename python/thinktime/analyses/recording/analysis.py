@@ -226,6 +226,9 @@ def _caveats(result: Recording) -> tuple[Caveat, ...]:
     missed = sum(item.count for item in result.incidents if item.kind == "missed_deadline")
     if missed:
         caveats.append(Caveat("missed_deadlines", samples=missed))
+    lost = sum(item.count for item in result.incidents if item.kind == "exits_lost")
+    if lost:
+        caveats.append(Caveat("ends_lost", intervals=lost))
     return tuple(caveats)
 
 

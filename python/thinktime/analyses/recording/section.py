@@ -34,6 +34,12 @@ WORDS: Mapping[str, Callable[..., str]] = {
         f"{shown.count(samples, 'sample')} missed {'its' if samples == 1 else 'their'} deadline; lengths are "
         "as measured, so rates still hold."
     ),
+    "ends_lost": lambda intervals: (
+        f"In {shown.count(intervals, 'interval')}, more processes ended than the kernel could tell the "
+        "recorder: what they used is counted for the users who waited for them, and the time of those for "
+        "whom nobody waited is missing. Record at a higher priority: a recorder that is not held up reads "
+        "the ends in time."
+    ),
 }
 
 
