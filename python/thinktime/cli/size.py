@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -92,7 +93,10 @@ def command(
     destination.check(output, force, chosen)
     plan = _plan({"cpus": cpus, "memory": memory, "think": think}, demand or ())
     variants = [_variant(text, plan) for text in what_if or ()]
-    answers, changed = _answers(logs, goal or (), users, [plan, *variants])
+    question = ["thinktime", "size", *map(str, logs)]
+    question += [word for text in goal or () for word in ("--goal", text)]
+    question += [word for text in demand or () for word in ("--demand", text)]
+    answers, changed = _answers(logs, goal or (), users, [plan, *variants], shlex.join(question))
     destination.write(output, _rendered(answers, chosen, changed))
 
 
@@ -152,7 +156,7 @@ def _changed(pairs: list[str], plan: Plan, place: str) -> Plan:
 
 
 def _answers(
-    paths: list[Path], texts: Any, users: str | None, plans: list[Plan]
+    paths: list[Path], texts: Any, users: str | None, plans: list[Plan], command: str
 ) -> tuple[Answers, tuple[str, ...]]:
     """Answers for every plan, and where the logs were changed."""
     from thinktime.cli.predict.commands import numbers_of
@@ -181,6 +185,9 @@ def _answers(
         sizes=tuple(size(found, fitted, plan, wanted, asked) for plan in plans),
         names=tuple(section.plan_words(plan) for plan in plans),
         checked=own_error(found),
+        goals=wanted,
+        asked=tuple(asked),
+        command=command,
     )
     return answers, changed
 

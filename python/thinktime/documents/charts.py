@@ -571,12 +571,22 @@ def _single(chart: Any, y_title: str, height: float) -> Spec:
 
 
 def _title(text: str) -> alt.TitleParams:
-    # The name of the vertical axis lies flat above it: upright words are hard to read.
     import altair as alt
 
-    return alt.TitleParams(
-        text, anchor="start", frame="bounds", fontSize=11, fontWeight=500, offset=8, color="var(--quiet)"
-    )
+    return alt.TitleParams(**above(text))
+
+
+def above(text: str) -> dict[str, Any]:
+    """Name of the vertical axis, flat above it: upright words are hard to read."""
+    return {
+        "text": text,
+        "anchor": "start",
+        "frame": "bounds",
+        "fontSize": 11,
+        "fontWeight": 500,
+        "offset": 8,
+        "color": "var(--quiet)",
+    }
 
 
 def finished(spec: Spec) -> Spec:

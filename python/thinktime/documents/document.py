@@ -9,10 +9,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from thinktime.documents.remarks import remarks
 from thinktime.stats.estimate import Estimate
+
+if TYPE_CHECKING:
+    from thinktime.documents.explorer import Explorer
 
 Record = TypeVar("Record")
 Read = TypeVar("Read", contravariant=True)
@@ -20,7 +23,7 @@ Read = TypeVar("Read", contravariant=True)
 DATA_IN = "--format json and csv"
 """Place of all numbers of a report."""
 
-Shape = Literal["square", "circle", "diamond", "line"]
+Shape = Literal["square", "circle", "diamond", "line", "dashed", "upright"]
 
 Cell = str | int | float | None | Estimate
 """One cell of a table. An Estimate is shown with its interval; None as not measured."""
@@ -246,6 +249,8 @@ class Document:
     facts_title: str = "What was recorded?"
     data_in: str = DATA_IN
     """Reference of a text to the numbers that it does not print."""
+    explorer: Explorer | None = None
+    """Answer that the reader varies on the page; other formats leave it out."""
     origin: str = "Made by thinktime from the log alone: the same log gives the same page."
     """Last sentence of a page, on its origin."""
 

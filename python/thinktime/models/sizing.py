@@ -238,6 +238,15 @@ class Courses:
     utilisation: Array
     serial: Array
 
+    def upto(self, users: int) -> Courses:
+        """The same for fewer users."""
+        return Courses(
+            response_s=self.response_s[:, :users],
+            throughput_per_s=self.throughput_per_s[:, :users],
+            utilisation=self.utilisation[:, :users],
+            serial=self.serial[:, :users],
+        )
+
 
 def fit(levels: Sequence[Level], machine: Machine, *, seed: int = 1) -> Fit:
     r"""Work that agrees with the measurement at one or several numbers of users.

@@ -79,12 +79,15 @@ def render(document: Document) -> str:
     )
     environment.filters["cell"] = _cell
     halves = {name for section in document.sections for name in _halves(section)}
+    explorer = document.explorer
+    moved = explorer.figures if explorer else ()
+    halves |= {figure.name for figure in moved if figure.half}
     figures = {
         figure.name: _figure(figure, figure.name in halves)
-        for section in document.sections
-        for figure in section.figures
+        for figure in (*moved, *(one for section in document.sections for one in section.figures))
     }
-    style, script, bundle = _resource("report.css"), _resource("report.js"), _bundle() if figures else ""
+    style, bundle = _resource("report.css"), _bundle() if figures else ""
+    script = _resource("report.js") + (_resource("explorer.js") if explorer else "")
     page = environment.from_string(_resource("report.html.j2"))
     return page.render(
         document=document,
@@ -94,6 +97,7 @@ def render(document: Document) -> str:
         style=style,
         script=script,
         bundle=bundle,
+        varied=_json(explorer.data()) if explorer else "",
         specs=_json({name: figure.spec for name, figure in figures.items()}),
         policy=_policy(style, [script, bundle]),
     )

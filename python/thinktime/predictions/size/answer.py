@@ -99,29 +99,47 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Size:
-    """Answer for one plan."""
+class Reached:
+    """Users who fit, what limits them, and what more of them cost."""
 
-    plan: Plan
     machine: Machine
-    memory_bytes: float | None
-    rows: tuple[Row, ...]
-    """For the numbers of users that were asked for."""
-    course: tuple[Row, ...] = field(repr=False)
-    """For every number of users of the curves."""
     fits: tuple[Fits, ...]
     """One for each goal; the first to fail comes first."""
     marginal_s: float | None
     """Mean response that one more user adds at the number of users that fits [s]."""
-    agreement: float
-    """Largest relative difference between simulated means and those of the model."""
-    rules: tuple[Judged, ...]
-    """Rules that others use, with their errors on the log."""
+    knee: Estimate
+    """Users at which a resource would be busy all the time if nobody waited."""
 
     @property
     def answer(self) -> Fits:
         """Goal that limits the number of users."""
         return self.fits[0]
+
+    @property
+    def number(self) -> int:
+        """Users who fit, at the least."""
+        best = self.answer
+        return best.at_least if best.users is None else int(best.users.value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Size(Reached):
+    """Answer for one plan."""
+
+    plan: Plan
+    memory_bytes: float | None
+    rows: tuple[Row, ...]
+    """For the numbers of users that were asked for."""
+    course: tuple[Row, ...] = field(repr=False)
+    """For every number of users of the curves."""
+    agreement: float
+    """Largest relative difference between simulated means and those of the model."""
+    rules: tuple[Judged, ...]
+    """Rules that others use, with their errors on the log."""
+
+
+Kept = dict[Plan, "Curves"]
+"""Predictions made so far for the most users, by plan without its memory."""
 
 
 def size(measured: Measured, fitted: Fit, plan: Plan, goals: Sequence[Goal], asked: Sequence[int]) -> Size:
@@ -145,27 +163,21 @@ def size(measured: Measured, fitted: Fit, plan: Plan, goals: Sequence[Goal], ask
     """
     if asked and max(asked) > USERS_MOST:
         raise InputError(f"--users {max(asked)}: give at most {USERS_MOST}")
-    machine = plan.machine(measured.machine)
-    peak = measured.peak
-    most = max([2 * peak, *asked])
-    while True:
-        curves = _Curves.of(measured, fitted, plan, machine, most)
-        fits = tuple(sorted((_fits(goal, curves) for goal in goals), key=_order))
-        if most >= USERS_MOST or (fits[0].users is not None and fits[0].users.value * 1.5 <= most):
-            break
-        most = min(2 * most, USERS_MOST)
-    best = fits[0]
-    number = best.at_least if best.users is None else int(best.users.value)
-    chosen = sorted(set(asked)) or _around(number, peak, most)
+    kept: Kept = {}
+    found, curves = reached(measured, fitted, plan, goals, kept)
+    chosen = sorted(set(asked)) or _around(found.number, measured.peak, curves.most)
+    most = max(curves.most, *chosen)
+    curves = Curves.of(measured, fitted, plan, most, kept)
     drawn = sorted({*range(1, min(most, 40) + 1), *np.rint(np.geomspace(1, most, 60)).astype(int).tolist()})
     return Size(
         plan=plan,
-        machine=machine,
+        machine=found.machine,
         memory_bytes=curves.memory_bytes,
-        rows=tuple(curves.row(users) for users in chosen if users <= most),
+        rows=tuple(curves.row(users) for users in chosen),
         course=tuple(curves.row(users) for users in drawn),
-        fits=fits,
-        marginal_s=curves.marginal(number),
+        fits=found.fits,
+        marginal_s=found.marginal_s,
+        knee=found.knee,
         agreement=curves.percentiles.agreement,
         rules=judge(
             Case(
@@ -173,12 +185,60 @@ def size(measured: Measured, fitted: Fit, plan: Plan, goals: Sequence[Goal], ask
                 levels=len(measured.stretches),
                 goal=next((goal for goal in goals if goal.kind in ("response", "utilisation")), None),
                 alone_s=float(np.median(curves.alone_s)),
-                cpus=machine.cpus,
+                cpus=found.machine.cpus,
                 memory_bytes=curves.memory_bytes,
                 as_measured=plan == replace(Plan(), memory_bytes=plan.memory_bytes),
             ),
             goals,
         ),
+    )
+
+
+def reached(
+    measured: Measured, fitted: Fit, plan: Plan, goals: Sequence[Goal], kept: Kept
+) -> tuple[Reached, Curves]:
+    """Users who fit, and the predictions from which that follows.
+
+    The number of users looked at depends on the answer alone, not on the numbers that are asked for, so that
+    the answer does not either.
+    """
+    most = 2 * measured.peak
+    while True:
+        curves = Curves.of(measured, fitted, plan, most, kept)
+        fits = tuple(sorted((meeting(goal, curves) for goal in goals), key=_order))
+        if most >= USERS_MOST or (fits[0].users is not None and fits[0].users.value * 1.5 <= most):
+            break
+        most = min(2 * most, USERS_MOST)
+    best = fits[0]
+    number = best.at_least if best.users is None else int(best.users.value)
+    found = Reached(
+        machine=curves.machine,
+        fits=fits,
+        marginal_s=curves.marginal(number),
+        knee=_knee(fitted, curves, plan),
+    )
+    return found, curves
+
+
+def _knee(fitted: Fit, curves: Curves, plan: Plan) -> Estimate:
+    r"""Users at the knee, by draws.
+
+    .. math:: N^* = X_{max} \, (Z + R_1)
+
+    where the line of a user alone meets the largest throughput (Kleinrock 1968), by the growth of the demand
+    of a crowded machine.
+    """
+    machine = curves.machine
+    knees = []
+    for work, alone in zip(map(plan.changes.of, fitted.draws), curves.alone_s, strict=True):
+        left = machine.cpus * machine.cpu_speed - machine.background
+        most = left / (work.cpu_s * (1.0 + work.growth))
+        if work.serial_s > 0.0:
+            most = min(most, machine.serial_speed / work.serial_s)
+        knees.append(most * (work.think_s + alone))
+    low, middle, high = np.quantile(knees, ENDS)
+    return Estimate(
+        value=float(middle), unit="user", low=float(low), high=float(high), n=curves.n, method="asymptotes"
     )
 
 
@@ -194,9 +254,10 @@ def _around(number: int, peak: int, most: int) -> list[int]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Curves:
+class Curves:
     """Predictions by every draw, for 1, 2, ... users."""
 
+    machine: Machine
     courses: Courses
     percentiles: Percentiles
     memory: Memory | None
@@ -207,8 +268,8 @@ class _Curves:
     """Interactions measured."""
 
     @classmethod
-    def of(cls, measured: Measured, fitted: Fit, plan: Plan, machine: Machine, most: int) -> _Curves:
-        courses = fitted.courses(machine, most, plan.changes)
+    def of(cls, measured: Measured, fitted: Fit, plan: Plan, most: int, kept: Kept) -> Curves:
+        """Predictions for 1 to `most` users; those in `kept` serve every memory, and fewer users."""
         memory = measured.memory
         if memory is not None and plan.memory != 1.0:
             memory = replace(
@@ -217,7 +278,19 @@ class _Curves:
                 user_sd_bytes=memory.user_sd_bytes * plan.memory,
             )
         total = plan.memory_bytes or (memory.total_bytes if memory else None)
+        key = replace(plan, memory_bytes=None)
+        if key not in kept or kept[key].most < most:
+            made = cls._made(measured, fitted, key, most, kept.get(key))
+            kept[key] = replace(made, memory=memory)
+        found = kept[key]
+        return replace(found, courses=found.courses.upto(most), memory_bytes=total)
+
+    @classmethod
+    def _made(cls, measured: Measured, fitted: Fit, plan: Plan, most: int, known: Curves | None) -> Curves:
+        machine = plan.machine(measured.machine)
+        courses = fitted.courses(machine, most, plan.changes)
         return cls(
+            machine=machine,
             courses=courses,
             percentiles=percentiles(
                 plan.changes.of(fitted.central),
@@ -226,9 +299,10 @@ class _Curves:
                 most,
                 (P90, 0.5, 0.95, 0.99),
                 seed=SEED,
+                known=known.percentiles if known else None,
             ),
-            memory=memory,
-            memory_bytes=total,
+            memory=None,
+            memory_bytes=None,
             alone_s=courses.response_s[:, 0],
             n=measured.n,
         )
@@ -274,6 +348,7 @@ class _Curves:
         return self.response(goal.quantile) <= limit
 
     def row(self, users: int) -> Row:
+        """Prediction for one number of users."""
         at = users - 1
 
         def of(values: Array, unit: str) -> Estimate:
@@ -317,7 +392,8 @@ def _times(estimate: Estimate, factor: float) -> Estimate:
     return replace(estimate, value=estimate.value * factor, low=low, high=high)
 
 
-def _fits(goal: Goal, curves: _Curves) -> Fits:
+def meeting(goal: Goal, curves: Curves) -> Fits:
+    """Users who meet a goal, among those looked at."""
     meets = curves.meets(goal)
     if meets is None:
         return Fits(goal=goal, users=None, at_least=0, limit="unmeasured")
@@ -341,14 +417,14 @@ def _fits(goal: Goal, curves: _Curves) -> Fits:
     return Fits(goal=goal, users=users, at_least=int(low), limit=_limit(goal, curves, int(middle)))
 
 
-def _from(goal: Goal, meets: NDArray[np.bool_], curves: _Curves) -> Fits:
+def _from(goal: Goal, meets: NDArray[np.bool_], curves: Curves) -> Fits:
     enough = np.flatnonzero(meets.mean(axis=0) >= 0.5)
     reached = len(enough) > 0
     limit = "users" if reached else _limit(goal, curves, curves.most)
     return Fits(goal=goal, users=None, at_least=int(enough[0]) + 1 if reached else 0, limit=limit)
 
 
-def _limit(goal: Goal, curves: _Curves, users: int) -> str:
+def _limit(goal: Goal, curves: Curves, users: int) -> str:
     """What runs short where a goal fails."""
     if goal.kind == "memory":
         return "memory"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,8 +16,9 @@ from thinktime.stats.estimate import NotApplicable
 Array = NDArray[np.float64]
 
 RESPONSES = {0.5: "median_response_s", 0.9: "p90_response_s", 0.95: "p95_response_s", 0.99: "p99_response_s"}
-POINTS = 10
-"""Numbers of users that are simulated; those between are interpolated."""
+STEPS = 2
+"""Simulated numbers of users in each doubling; those between are interpolated. They are the same for every
+question, so that one number of users has the same percentiles in each."""
 INTERACTIONS = 24_000
 """Interactions of a simulation, over its replications."""
 REPLICATIONS = 4
@@ -43,18 +45,28 @@ class Percentiles:
 
 
 def percentiles(
-    work: Work, machine: Machine, services: Array, most: int, quantiles: Sequence[float], *, seed: int
+    work: Work,
+    machine: Machine,
+    services: Array,
+    most: int,
+    quantiles: Sequence[float],
+    *,
+    seed: int,
+    known: Percentiles | None = None,
 ) -> Percentiles:
-    """Percentiles over means with 1 to `most` users.
+    """Percentiles over means with 1 to `most` users; those `known` for fewer users are not simulated again.
 
     The stations are those of the model; a CPU time is drawn from those measured, what is served one at a time
     and the delay are exponential, and background load slows the CPUs.
     """
-    grid = np.unique(np.rint(np.geomspace(1.0, most, min(POINTS, most))).astype(int))
-    exact = course(work, machine, most).response_s
+    grid = _grid(most)
+    exact = course(work, machine, int(grid[-1])).response_s
     ratios: dict[float, list[float]] = {q: [] for q in quantiles}
     differences = []
-    for users in grid.tolist():
+    if known is not None:
+        ratios = {q: known.ratios[q].tolist() for q in quantiles}
+        differences = [known.agreement]
+    for users in grid[len(ratios[quantiles[0]]) :].tolist():
         run = _simulated(work, machine, services, users, seed)
         mean = run.estimate("mean_response_s")
         assert not isinstance(mean, NotApplicable)
@@ -68,6 +80,14 @@ def percentiles(
         ratios={q: np.array(values) for q, values in ratios.items()},
         agreement=max(differences),
     )
+
+
+def _grid(most: int) -> NDArray[np.int64]:
+    """Numbers of users that are simulated: 1, 2, 3, 4, 6, 8, 11, ..., up to the first of at least `most`."""
+    exponents = np.arange(math.ceil(STEPS * math.log2(most)) + 2)
+    numbers = np.unique(np.rint(2.0 ** (exponents / STEPS)).astype(np.int64))
+    result: NDArray[np.int64] = numbers[: int(np.searchsorted(numbers, most)) + 1]
+    return result
 
 
 def _simulated(work: Work, machine: Machine, services: Array, users: int, seed: int) -> simulated.Simulated:

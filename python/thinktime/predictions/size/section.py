@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from thinktime.documents import format as shown
 from thinktime.documents.charts import Axis
-from thinktime.documents.document import Col, Cols, Document, Figure, Finding, Highlight, Key, Section, Table
+from thinktime.documents.document import Col, Cols, Document, Figure, Key, Section, Table
 from thinktime.documents.series import Point, Series
 from thinktime.documents.wording import listed
 from thinktime.models.sizing import ASSUMPTIONS, SOURCE, Fit
 from thinktime.predictions import prediction as predicted
-from thinktime.predictions.size import rules
+from thinktime.predictions.size import rules, surface, words
 from thinktime.predictions.size.answer import Fits, Plan, Row, Size, longer
+from thinktime.predictions.size.goals import Goal
 from thinktime.predictions.size.measured import Measured
 from thinktime.predictions.size.own_error import Checked
 from thinktime.stats.estimate import Estimate
 
 TITLE = "How many users fit?"
-LIMITS = {
-    "cpu": "the CPUs",
-    "rest": "what serves one interaction at a time (a disk, a lock)",
-    "memory": "memory",
-    "users": "nothing within the numbers of users looked at",
-    "unmeasured": "nothing that was measured",
-}
 HALF_WIDTH = 0.15
 """Interval that an answer should have, as a share of the response time."""
 MEASURED, PREDICTED = (
@@ -45,6 +39,11 @@ class Answers:
     names: tuple[str, ...]
     """Of the plans."""
     checked: tuple[Checked, ...]
+    goals: tuple[Goal, ...]
+    asked: tuple[int, ...]
+    """Numbers of users that were asked for."""
+    command: str
+    """Command that was given, without the options that the page varies."""
 
     @property
     def first(self) -> Size:
@@ -55,13 +54,21 @@ class Answers:
 def document(answers: Answers) -> Document:
     """Page of an answer."""
     answer = section(answers)
-    size = answers.first
+    question = surface.Question(
+        measured=answers.measured,
+        fitted=answers.fitted,
+        goals=answers.goals,
+        asked=answers.asked,
+        command=answers.command,
+    )
+    explored = surface.surface(question, answers.first)
     return Document(
-        title="How many users fit?",
+        title=TITLE,
         subtitle=_subtitle(answers),
-        findings=tuple(Finding(text, section=answer.name) for text in answer.summary),
-        highlights=_highlights(size),
-        sections=(answer,),
+        findings=(),
+        explorer=replace(explored, always=tuple(checks(answers))),
+        # The page begins with its sentences and figures.
+        sections=(replace(answer, title="Details", summary=(), figures=()),),
         facts=_facts(answers),
         facts_title="What was measured?",
         origin="Made by thinktime: the same log and options give the same page.",
@@ -74,22 +81,6 @@ def _subtitle(answers: Answers) -> str:
     memory = "" if size.memory_bytes is None else f", {shown.quantity(size.memory_bytes, 'byte')} of memory"
     origin = listed(answers.measured.names) if answers.measured.names else "figures that were given"
     return f"{cpus}{memory}; from {origin}."
-
-
-def _highlights(size: Size) -> tuple[Highlight, ...]:
-    best = size.answer
-    if best.users is None:
-        return ()
-    return (
-        Highlight(
-            name="size-users",
-            label="Users that fit",
-            value=best.users,
-            unit="",
-            note=best.goal.words,
-            section="size",
-        ),
-    )
 
 
 def _facts(answers: Answers) -> tuple[tuple[str, str], ...]:
@@ -129,29 +120,15 @@ def section(answers: Answers) -> Section:
 
 
 def _sentences(answers: Answers) -> Iterator[str]:
-    size = answers.first
-    best = size.answer
-    machine = f"{shown.count(size.machine.cpus, 'CPU')}"
-    if best.users is None:
-        yield (
-            f"All {best.at_least} users that were looked at fit on {machine}: no goal fails."
-            if best.limit == "users"
-            else f"No goal could be judged: {LIMITS[best.limit]} limits the users."
-        )
-    else:
-        number = round(best.users.value)
-        yield (
-            f"{_fitting(best)} on {machine}: {best.goal.words}. Beyond that, {LIMITS[best.limit]} "
-            f"{'run' if best.limit == 'cpu' else 'runs'} short."
-        )
-        if number >= 1 and size.marginal_s is not None:
-            more = shown.quantity(size.marginal_s, "s")
-            yield f"At that number one more user makes the mean response {more} longer."
-    for other in size.fits[1:]:
-        yield _other(other)
-    others = rules.sentence(size.rules)
+    yield from words.answer(answers.first)
+    others = rules.sentence(answers.first.rules)
     if others is not None:
         yield others
+    yield from checks(answers)
+
+
+def checks(answers: Answers) -> Iterator[str]:
+    """How good the prediction was on this log, in sentences."""
     if answers.checked:
         yield _own_error(answers.checked)
     elif answers.measured.stretches:
@@ -159,29 +136,6 @@ def _sentences(answers: Answers) -> Iterator[str]:
             "The log has one number of users: how good the prediction is cannot be checked on it. Record at "
             "another number as well."
         )
-
-
-def _fitting(best: Fits) -> str:
-    assert best.users is not None
-    number, low, high = best.users.value, best.users.low, best.users.high
-    if number < 1.0:
-        return "Not one user fits"
-    if low is None or high is None or low == high:
-        return f"{shown.count(round(number), 'user')} fit" + ("s" if round(number) == 1 else "")
-    return f"{number:.0f} users fit ({low:.0f} to {high:.0f})"
-
-
-def _other(one: Fits) -> str:
-    if one.limit == "unmeasured":
-        return f"Whether {one.goal.words} is not known: the log does not have it."
-    if one.goal.kind == "throughput":
-        what = one.goal.words
-        return (
-            f"From {one.at_least} users on, {what}." if one.at_least else f"With no number of users, {what}."
-        )
-    if one.users is None:
-        return f"With all {one.at_least} users looked at, {one.goal.words}."
-    return f"Up to {one.users.value:.0f} users, {one.goal.words}."
 
 
 def _own_error(checked: Sequence[Checked]) -> str:
@@ -206,7 +160,7 @@ def _limits(size: Size) -> Table:
         size.fits,
         Col("goal", lambda one: one.goal.words),
         Col("users", _users),
-        Col("limit", lambda one: LIMITS[one.limit]),
+        Col("limit", lambda one: words.LIMITS[one.limit]),
         name="size-limits",
         caption="Users that meet each goal",
     )
@@ -224,7 +178,7 @@ def _plans(answers: Answers) -> Table:
         list(zip(answers.names, answers.sizes, strict=True)),
         Col("plan", lambda item: item[0]),
         Col("users that fit", lambda item: _number(item[1].answer)),
-        Col("limit", lambda item: LIMITS[item[1].answer.limit]),
+        Col("limit", lambda item: words.LIMITS[item[1].answer.limit]),
         name="size-plans",
         caption="What would a change bring?",
     )

@@ -31,7 +31,7 @@ function theme() {
 
 function charts() {
   const holder = document.getElementById("specs");
-  if (!holder || !window.vegaEmbed) return;
+  if (!holder || !window.vegaEmbed) return () => {};
   const specs = JSON.parse(holder.textContent);
   const options = {
     actions: false,
@@ -42,6 +42,15 @@ function charts() {
     loader: { load: () => Promise.reject(new Error("a report loads nothing")) },
   };
   const drawn = new Map();
+  const changes = new Map(); // by figure: data sets and ends of axes in place of those of its specification
+  function change(plot) {
+    const view = drawn.get(plot)?.view?.view;
+    const { data, ends } = changes.get(plot.dataset.figure) ?? {};
+    if (!view || !data) return;
+    for (const [name, rows] of Object.entries(data)) view.data(name, rows.map((row) => ({ ...row })));
+    for (const [name, value] of Object.entries(ends)) view.signal(name, value);
+    view.runAsync();
+  }
   async function draw(plot) {
     const live = plot.querySelector(".live");
     const width = Math.floor(plot.clientWidth);
@@ -51,6 +60,7 @@ function charts() {
     const result = await window.vegaEmbed(live, fitted(specs[plot.dataset.figure], width), options);
     old?.view?.finalize();
     drawn.set(plot, { width, view: result });
+    change(plot);
     plot.dataset.live = "yes";
   }
   let waiting;
@@ -63,6 +73,10 @@ function charts() {
     clearTimeout(waiting);
     waiting = setTimeout(() => drawn.forEach((_, plot) => draw(plot).catch((error) => console.error(error))), 120);
   }).observe(document.querySelector("main"));
+  return (figure, changed) => {
+    changes.set(figure, changed);
+    plots.filter((plot) => plot.dataset.figure === figure).forEach(change);
+  };
 }
 
 function contents() {
@@ -78,5 +92,5 @@ function contents() {
 }
 
 theme();
-charts();
+const redraw = charts();
 contents();
