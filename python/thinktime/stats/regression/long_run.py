@@ -164,8 +164,7 @@ class LongRunErrors:
         bound = float(min(self.cosines, self._fit.degrees))
         if reference is None:
             return plain / self._share(), np.full(len(plain), bound)
-        waves = self._waves(0, self._seen)
-        each = [reference.moments(weight, waves) for weight in weights.T]
+        each = [reference.moments(weight) for weight in weights.T]
         factors = np.sqrt([factor for factor, _ in each])
         return plain * np.outer(factors, factors), np.array([min(degrees, bound) for _, degrees in each])
 
@@ -192,15 +191,20 @@ class LongRunErrors:
             x, z, rest = (np.concatenate(parts) for parts in zip(*self._kept, strict=True))
             self._kept = [(x, z, rest)]
             sizes = _sizes(x @ self._fit.coefficients, rest[:, 0], (x != 0.0).any(axis=1))
-            self._reference = _Reference(x, z, rest, sizes, self._fit.unscaled_covariance)
+            waves = self._waves(0, self._seen)
+            self._reference = _Reference(
+                x, z, rest, sizes=sizes, bread=self._fit.unscaled_covariance, waves=waves
+            )
         return self._reference
 
 
 class _Reference:
     """Autoregression whose residuals would be correlated as the observed ones are."""
 
-    def __init__(self, x: Matrix, z: Matrix, rest: Matrix, sizes: Matrix, bread: Matrix) -> None:
-        self._x, self._z, self._bread, self._sizes = x, z, bread, sizes
+    def __init__(
+        self, x: Matrix, z: Matrix, rest: Matrix, *, sizes: Matrix, bread: Matrix, waves: Matrix
+    ) -> None:
+        self._x, self._z, self._bread, self._sizes, self._waves = x, z, bread, sizes, waves
         residuals, left = rest.T
         self._alone = left < LEFT_LEAST
         self._scale = np.where(self._alone, 1.0, 1.0 / np.where(self._alone, 1.0, left))
@@ -227,15 +231,18 @@ class _Reference:
         products += float(np.trace(bread @ follow @ whole) - np.trace(bread @ crossed))
         return float(products / (np.count_nonzero(self._fitted) - float(np.trace(whole))))
 
-    def moments(self, weight: Matrix, waves: Matrix) -> tuple[float, float]:
+    def moments(self, weight: Matrix) -> tuple[float, float]:
         """Variance of the sum over the expected estimate, and degrees of freedom of the estimate."""
         values = self._z @ weight
-        direct = waves * (values * self._scale)[:, None]
-        through = np.where(self._alone[:, None], 0.0, direct)
-        reached = direct - self._x @ (self._bread @ (self._x.T @ through))
-        reached, values = reached * self._sizes[:, None], values * self._sizes
-        products = reached.T @ _correlated(reached, self.correlation)
-        variance = float(values @ _correlated(values[:, None], self.correlation)[:, 0])
+        direct = values * self._scale
+        through = np.where(self._alone, 0.0, direct)
+        # The errors reach the residuals directly and through the coefficients.
+        coefficients = self._bread @ ((self._x * through[:, None]).T @ self._waves)
+        reached = self._waves * (direct * self._sizes)[:, None]
+        reached -= (self._x * self._sizes[:, None]) @ coefficients
+        root = _rooted(reached, self.correlation)
+        products = root.T @ root
+        variance = float(np.sum(_rooted((values * self._sizes)[:, None], self.correlation) ** 2))
         mean = float(np.trace(products)) / len(products)
         if mean <= 0.0:
             return 1.0, 1.0
@@ -265,3 +272,18 @@ def _correlated(columns: Matrix, correlation: float) -> Matrix:
     after = lfilter([1.0], [1.0, -correlation], columns[::-1], axis=0)[::-1]
     result: Matrix = before + after - columns
     return result
+
+
+def _rooted(columns: Matrix, correlation: float) -> Matrix:
+    """Product of the transposed Cholesky root of the same matrix with some columns, its rows in reverse.
+
+    A row is what the innovation at its time moves: sqrt(1 - r^2) times the sum of the column's values from
+    there on, each times r for every row in between; the first innovation is the first error itself.
+    """
+    if correlation == 0.0:
+        return columns
+    from scipy.signal import lfilter
+
+    sums: Matrix = lfilter([1.0], [1.0, -correlation], columns[::-1], axis=0)
+    sums[:-1] *= math.sqrt(1.0 - correlation**2)
+    return sums
