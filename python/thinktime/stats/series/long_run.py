@@ -21,17 +21,20 @@ Array = NDArray[np.float64]
 
 SHORTEST = 12
 """Influences below which correlation cannot be seen: they are then taken as independent."""
-COSINES_MIN, COSINES_MAX = 6, 30
+COSINES_MIN, COSINES_MAX = 4, 30
 """With fewer cosines Student's t is wide, with more it hardly narrows."""
 LOSS_MOST = 0.2
 """Share of the variance that the cosines may miss before fewer of them are taken."""
-FACTOR_MOST = 9.0
+FACTOR_MOST = 16.0
 """Bound on the factor for the variance that the cosines miss: beyond, it is hardly known."""
 PERSISTENT = 3.0
 """Factor above which there is a caveat: most of the variance is inferred, not seen."""
 SCALE_LEAST = 24
 """Fewest batches in which the correlation is looked for at a coarser scale."""
-CORRELATION_MOST = 0.99
+CORRELATION_MOST = 0.995
+"""Correlation that is assumed of adjoining sums whose estimate is higher."""
+CAUTION = 0.7
+"""Part of its standard error, times itself, by which a correlation is raised."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,19 +65,21 @@ class LongRun:
         return critical_values.student_t(level, self.degrees) * self.error
 
 
-def long_run(influences: Array) -> LongRun:
+def long_run(influences: Array, *, summed: bool = False) -> LongRun:
     r"""Variance of the sum of `influences`, with its degrees of freedom.
 
     .. math:: V = \frac{n}{B} \sum_{j=1}^{B} \Lambda_j^2, \qquad
               \Lambda_j = \sqrt{\frac{2}{n}} \sum_{t=1}^{n} e_t \cos \frac{\pi j (t - 1/2)}{n}
 
     with B degrees of freedom: equally weighted cosines (Müller 2007, J. Econometrics 141, 1331; Lazarus,
-    Lewis, Stock and Watson 2018, J. Business and Economic Statistics 36, 541). The number of cosines, 6 to
+    Lewis, Stock and Watson 2018, J. Business and Economic Statistics 36, 541). The number of cosines, 4 to
     30, is the largest that misses at most a fifth of the variance of an autoregressive series with the
     correlation of these influences; V is then divided by the share of the variance that B cosines see of
-    that series, at least by 1/9. The correlation is that of the influences and of their sums in twos,
+    that series, at least by 1/16. The correlation is that of the influences and of their sums in twos,
     fours and so on, while there are 24, each corrected for its bias (Marriott and Pope 1954, Biometrika 41,
-    390), and the most unfavourable counts: so slow swings under a quick noise are found too.
+    390), and the most unfavourable counts: so slow swings under a quick noise are found too. A correlation
+    :math:`\rho` of k sums is raised by :math:`0.7 \rho \sqrt{(1 - \rho^2) / k}`: one that is estimated too
+    low makes the interval shorter by more than one too high makes it longer.
 
     Fewer than 12 influences are taken as independent: correlation cannot be seen in them.
 
@@ -82,12 +87,15 @@ def long_run(influences: Array) -> LongRun:
     ----------
     influences : ndarray of shape (n,)
         In the order of time, at least two; their sum is zero but for rounding.
+    summed : bool
+        True if the variance is added to those of other independent series: correlations are then not
+        raised, since those that are estimated too low and too high balance.
     """
     n = len(influences)
     if n < SHORTEST:
         variance = n / (n - 1) * float(influences @ influences)
         return LongRun(variance=variance, degrees=n - 1.0, method="too short for correlation")
-    scales = correlations(influences)
+    scales = correlations(influences, 0.0 if summed else CAUTION)
     most = min(COSINES_MAX, (n - 1) // 2)
     cosines = min([most, *(_cosines(count, rho) for count, rho in scales)])
     factor = max([1.0, *(1.0 / _seen(count, rho)[min(cosines, count - 1) - 1] for count, rho in scales)])
@@ -104,8 +112,11 @@ def independent(influences: Array) -> LongRun:
     return LongRun(variance=variance, degrees=n - 1.0, method=f"{n} independent parts")
 
 
-def correlations(influences: Array) -> list[tuple[int, float]]:
-    """Number of sums at each scale, and the correlation of adjoining ones, where that is positive."""
+def correlations(influences: Array, caution: float = CAUTION) -> list[tuple[int, float]]:
+    """Number of sums at each scale, and the correlation of adjoining ones, where that is positive.
+
+    Each is raised by `caution` times itself and its standard error.
+    """
     found = []
     sums = influences - influences.mean()
     while True:
@@ -113,9 +124,10 @@ def correlations(influences: Array) -> list[tuple[int, float]]:
         squares = float(sums @ sums)
         if squares > 0.0:
             raw = float(sums[1:] @ sums[:-1]) / squares
-            rho = round(min((raw * count + 1.0) / (count - 3.0), CORRELATION_MOST), 2)
+            rho = min((raw * count + 1.0) / (count - 3.0), CORRELATION_MOST)
+            rho = round(rho * (1.0 + caution * math.sqrt((1.0 - rho**2) / count)), 2) if rho > 0.0 else 0.0
             if rho > 0.0:
-                found.append((count, rho))
+                found.append((count, min(rho, CORRELATION_MOST)))
         if count // 2 < SCALE_LEAST:
             return found
         pairs = sums[: count // 2 * 2].reshape(-1, 2).sum(axis=1)

@@ -95,7 +95,7 @@ def fit_line(groups: Sequence[GroupSums], level: float = 0.95) -> RatioRegressio
         shifts.append(((up - slope * across) / len(points) - mean_x * turn, turn))
     n = sum(round(float(group.count.sum())) for group in groups)
     ends = [
-        _interval(value, [long_run(shift[column]) for shift in shifts], n, level)
+        _interval(value, [long_run(shift[column], summed=True) for shift in shifts], n, level)
         for column, value in enumerate((intercept, slope))
     ]
     residuals = points[:, 1] - intercept - slope * points[:, 0]
