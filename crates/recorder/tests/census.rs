@@ -387,6 +387,25 @@ fn a_users_last_work_is_not_charged_to_the_daemon_that_waited() {
 }
 
 #[test]
+fn what_ends_during_the_first_scan_belongs_to_no_interval() {
+    let (mut kernel, mut observer) = (Kernel::new(), Observer::new());
+    observer.is_told = true;
+    let daemon = kernel.fork(1, 0);
+    let shell = kernel.fork(daemon, 1000);
+    let next = kernel.fork(daemon, 1000);
+    kernel.run(shell, 5_000 * MS);
+    // The daemon has been read when the shell ends, and the shell has not.
+    observer.sample(&mut kernel, &[(shell, shell)]);
+    kernel.run(next, 20 * MS);
+    kernel.exit(next);
+    for _ in 0..3 {
+        observer.sample(&mut kernel, &[]);
+    }
+    let (user, root) = (counted(&observer, 1000), counted(&observer, 0));
+    assert!(root < MS && (20 * MS..=21 * MS).contains(&user), "{root} and {user}");
+}
+
+#[test]
 fn a_number_used_again_is_another_process() {
     let (mut kernel, mut observer) = (Kernel::new(), Observer::new());
     let first = kernel.fork(1, 1000);

@@ -73,15 +73,18 @@ impl Census {
     /// `ended` are those that were in the table and are not in the scan, in ascending order.
     pub(super) fn depart(&mut self, ended: &mut [Entry], around: &Surroundings<'_>) -> Vec<Unseen> {
         let mut unseen = Vec::new();
-        // What ended before the first scan belongs to no interval.
-        if around.since_ticks.is_none() {
-            return unseen;
-        }
         let departures = around.departures;
         let single = departures.single.iter();
         let mut parents: BTreeMap<i32, i32> =
             single.clone().map(|departed| (departed.pid, departed.parent)).collect();
         parents.extend(ended.iter().map(|entry| (entry.pid, entry.facts.stat.parent)));
+        if around.since_ticks.is_none() {
+            let is_seen = |pid| self.table.binary_search_by_key(&pid, |entry| entry.pid).is_ok();
+            let hidden = single.filter(|departed| !is_seen(departed.pid)).chain(departures.grouped.values());
+            // What ended before the first scan belongs to no interval, but its parent may have been read before it
+            // waited: then it is in the totals of the next reading.
+            return hidden.map(|departed| self.unseen_of(departed, ended, &parents)).collect();
+        }
         for departed in single {
             if self.depart_seen(departed, ended) {
                 continue;
@@ -179,20 +182,26 @@ impl Census {
         ended: &[Entry],
         parents: &BTreeMap<i32, i32>,
     ) -> Unseen {
+        let mut one = self.unseen_of(departed, ended, parents);
+        let (key, command) = &one.owner;
+        one.usage = self.end(key, command, departed.usage, departed);
+        if let Some(account) = self.accounts.get_mut(key) {
+            account.commands.used(command).started += departed.count;
+        }
+        one
+    }
+
+    /// Owner and parent of processes that no scan saw.
+    fn unseen_of(&self, departed: &Departed, ended: &[Entry], parents: &BTreeMap<i32, i32>) -> Unseen {
         let key = match self.by {
             By::Uid | By::None => Key::Uid(departed.uid),
             By::Session | By::Cgroup => self.key_above(departed.parent, ended, parents),
         };
-        let command = commands::program(&departed.name, false);
-        let usage = self.end(&key, &command, departed.usage, departed);
-        if let Some(account) = self.accounts.get_mut(&key) {
-            account.commands.used(&command).started += departed.count;
-        }
         Unseen {
             pid: departed.pid,
             parent: departed.parent,
-            owner: (key, command),
-            usage,
+            owner: (key, commands::program(&departed.name, false)),
+            usage: departed.usage,
             missing_ns: departed.missing_ns,
         }
     }
