@@ -167,3 +167,19 @@ def test_a_log_is_not_written_over(log):
         LogWriter.open(log.path, source="test")
     with pytest.raises(LogError, match="manifest"):
         Log.open(log.path.parent)
+
+
+def test_a_session_without_an_end_is_a_note_once_nobody_writes_it(tmp_path):
+    def leave():
+        with LogWriter.open(tmp_path / "run", source="test") as writer:
+            assert Log.open(tmp_path / "run").check() == [], "a writer holds the log"
+            writer.incident("test", "left by an exception")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        leave()
+    (note,) = Log.open(tmp_path / "run").check()
+    assert (note.severity, note.item, note.place) == ("note", "end_us", "session 1")
+    with LogWriter.open(tmp_path / "run", "resume", source="test"):
+        pass
+    assert Log.open(tmp_path / "run").check() == []

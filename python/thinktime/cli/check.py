@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from thinktime.cli import messages
 from thinktime.errors import WorkError
-
-if TYPE_CHECKING:
-    from thinktime.log import Defect, Log
 
 
 def command(
@@ -35,7 +31,7 @@ def command(
     from thinktime.log import Log
 
     opened = Log.open(log)
-    defects = [*opened.check(), *_without_end(opened)]
+    defects = opened.check()
     if form == "json":
         messages.as_json([asdict(defect) for defect in defects])
     else:
@@ -46,33 +42,3 @@ def command(
     errors = sum(defect.severity == "error" for defect in defects)
     if errors:
         raise WorkError(f"{log}: {count(errors, 'error')}, listed above")
-
-
-def _without_end(log: Log) -> list[Defect]:
-    """Note on a last session that has no end although no writer holds the log."""
-    from thinktime.log import Defect
-
-    sessions = log.manifest["sessions"]
-    if not sessions or sessions[-1].get("end_us") is not None or _is_held(Path(log.path) / "lock"):
-        return []
-    note = Defect(
-        severity="note",
-        file=str(Path(log.path) / "manifest.json"),
-        place=f"session {len(sessions)}",
-        item="end_us",
-        message="the session has no end, and nobody writes it: its writer was killed, or the disk was full",
-        remedy="what was recorded last, and the incidents of that time, may be missing",
-    )
-    return [note]
-
-
-def _is_held(lock: Path) -> bool:
-    """True if a writer has the log, or nobody can know."""
-    try:
-        with lock.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True
-    return False

@@ -7,6 +7,7 @@ incidents that were counted while it was written.
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import os
 import time
@@ -359,12 +360,29 @@ class Log:
     def check(self) -> list[Defect]:
         """Defects of the log, found by reading all of it; empty for a sound log.
 
+        A note tells of a last session that has no end although no writer holds the log.
+
         Raises
         ------
         LogError
             A file of the log cannot be opened.
         """
-        return self._defects(self._native.check)
+        return [*self._defects(self._native.check), *self._without_end()]
+
+    def _without_end(self) -> list[Defect]:
+        sessions = self.manifest["sessions"]
+        if not sessions or sessions[-1].get("end_us") is not None or _is_held(Path(self.path) / "lock"):
+            return []
+        note = Defect(
+            severity="note",
+            file=str(Path(self.path) / "manifest.json"),
+            place=f"session {len(sessions)}",
+            item="end_us",
+            message="the session has no end, and nobody writes it: "
+            "its writer was killed, or the disk was full",
+            remedy="what was recorded last, and the incidents of that time, may be missing",
+        )
+        return [note]
 
     @staticmethod
     def _defects(find: Callable[[], list[_native._Defect]]) -> list[Defect]:
@@ -372,6 +390,18 @@ class Log:
             return [Defect(**defect) for defect in find()]
         except _native.NativeLogError as error:
             raise LogError(str(error)) from None
+
+
+def _is_held(lock: Path) -> bool:
+    """True if a writer has the log, or nobody can know."""
+    try:
+        with lock.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return False
 
 
 class LogWriter:
