@@ -12,7 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # pip takes this 0 as "do not compile": compileall does it later, while the crates are compiled.
 export PIP_NO_COMPILE := 0
 
-.PHONY: help demo test fuzz soak attack bench coverage verdicts lint audit docs build static format golden lock licences clean
+.PHONY: help demo test fuzz soak attack bench coverage validate verdicts lint audit docs build static format golden lock licences clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -47,6 +47,10 @@ bench: build $(VENV)/bench-installed ## Print the cost of the fast parts, as rat
 coverage: export OPENBLAS_NUM_THREADS = 1
 coverage: build ## Measure how often every kind of interval holds, and write docs/background/coverage.md
 	PYTHONPATH=benches $(BIN)/python -m interval_coverage --write $(COVERAGE)
+
+# VALIDATE takes options: `--quick` tries the script in two minutes. What is cut off goes on with the next call.
+validate: build ## Play users, predict more of them and fewer CPUs, and write how good that was (half an hour, quiet machine)
+	$(BIN)/python scripts/validate.py $(VALIDATE)
 
 verdicts: build ## Run all studies at full length and compare their verdicts; UPDATE=--update rewrites them
 	$(BIN)/python -m thinktime.studies.verdict $(UPDATE)

@@ -10,7 +10,8 @@ import pytest
 
 from thinktime.models.sizing import Machine
 from thinktime.predictions.size import goals, rules
-from thinktime.predictions.size.measured import Measured, Memory, Stretch
+from thinktime.predictions.size.measured import Measured, Stretch
+from thinktime.predictions.size.memory import Memory
 from thinktime.stats.estimate import Estimate
 
 GAMMA, ALPHA, BETA, THINK = 2.0, 0.02, 0.001, 0.4

@@ -14,6 +14,7 @@ from thinktime.cli import destination, messages
 from thinktime.errors import InputError
 
 if TYPE_CHECKING:
+    from thinktime.log import Log
     from thinktime.predictions.size.answer import Plan
     from thinktime.predictions.size.section import Answers
 
@@ -77,7 +78,8 @@ def command(
     From a log of users whose interactions were recorded, at one number of users or better at several. Work,
     waits, background load and memory are measured; a model of the machine predicts response times, throughput
     and utilisation by number of users, with intervals. Where the log has several numbers of users, the upper
-    ones are predicted from the lower ones, and the error is printed.
+    ones are predicted from the lower ones, and the error is printed. A log with users but without
+    interactions is answered by what its users use of CPU and memory.
 
     Examples:
 
@@ -93,10 +95,15 @@ def command(
     destination.check(output, force, chosen)
     plan = _plan({"cpus": cpus, "memory": memory, "think": think}, demand or ())
     variants = [_variant(text, plan) for text in what_if or ()]
+    opened, changed = _opened(logs)
+    if not any(log.has("interactions") or not log.has("users") for log in opened):
+        text = _rendered_by_use(opened, goal or (), users, [plan, *variants], (chosen, changed))
+        destination.write(output, text)
+        return
     question = ["thinktime", "size", *map(str, logs)]
     question += [word for text in goal or () for word in ("--goal", text)]
     question += [word for text in demand or () for word in ("--demand", text)]
-    answers, changed = _answers(logs, goal or (), users, [plan, *variants], shlex.join(question))
+    answers = _answers(opened, goal or (), users, [plan, *variants], shlex.join(question))
     destination.write(output, _rendered(answers, chosen, changed))
 
 
@@ -155,31 +162,73 @@ def _changed(pairs: list[str], plan: Plan, place: str) -> Plan:
     return plan
 
 
-def _answers(
-    paths: list[Path], texts: Any, users: str | None, plans: list[Plan], command: str
-) -> tuple[Answers, tuple[str, ...]]:
-    """Answers for every plan, and where the logs were changed."""
-    from thinktime.cli.predict.commands import numbers_of
+def _opened(paths: list[Path]) -> tuple[list[Log], tuple[str, ...]]:
+    """Logs, and where others changed them."""
     from thinktime.log import Log, border
-    from thinktime.models.sizing import fit
+
+    opened = [Log.open(path) for path in paths]
+    changed = border.changes(opened)
+    for sentence in changed:
+        messages.note(f"thinktime: {sentence}")
+    return opened, changed
+
+
+def _asked(users: str | None) -> list[int]:
+    from thinktime.cli.predict.commands import numbers_of
     from thinktime.predictions.inputs import whole
+
+    return [] if users is None else [whole(value, "--users") for value in numbers_of(users, "--users")]
+
+
+def _rendered_by_use(
+    logs: list[Log],
+    texts: Any,
+    users: str | None,
+    plans: list[Plan],
+    how: tuple[destination.Form, tuple[str, ...]],
+) -> str:
+    """Answer of a log without interactions, by what its users use."""
+    from thinktime.documents.render import render, render_section
+    from thinktime.log import border
+    from thinktime.predictions.size import by_use, goals, section
+    from thinktime.predictions.size.activity import activity
+    from thinktime.questions.definition import warned
+    from thinktime.stats.estimate import NotApplicable
+
+    wanted, asked = goals.read(list(texts)), _asked(users)
+    if len(logs) > 1:
+        raise InputError(f"{len(logs)} logs without interactions: give one, with all the time in it")
+    with border.reading(*logs):
+        found = activity(logs[0], str(logs[0].path))
+    if isinstance(found, NotApplicable):
+        raise InputError(f"{found.reason}; {found.remedy}")
+    sizes = [by_use.by_use(found, plan, wanted, asked) for plan in plans]
+    names = [section.plan_words(plan) for plan in plans]
+    variants = list(zip(names, sizes, strict=True)) if len(sizes) > 1 else []
+    form, changed = how
+    if form == "json":
+        return by_use.as_json(sizes[0], variants)
+    if form == "html":
+        return render(warned(by_use.document(sizes[0], variants), changed), form)
+    return render_section(warned(by_use.section(sizes[0], variants), changed), form)
+
+
+def _answers(logs: list[Log], texts: Any, users: str | None, plans: list[Plan], command: str) -> Answers:
+    """Answers for every plan."""
+    from thinktime.log import border
+    from thinktime.models.sizing import fit
     from thinktime.predictions.size import goals, measured, section
     from thinktime.predictions.size.answer import size
     from thinktime.predictions.size.own_error import own_error
     from thinktime.stats.estimate import NotApplicable
 
-    wanted = goals.read(list(texts))
-    asked = [] if users is None else [whole(value, "--users") for value in numbers_of(users, "--users")]
-    opened = [Log.open(path) for path in paths]
-    changed = border.changes(opened)
-    for sentence in changed:
-        messages.note(f"thinktime: {sentence}")
-    with border.reading(*opened):
-        found = measured.measured(opened, [str(path) for path in paths])
+    wanted, asked = goals.read(list(texts)), _asked(users)
+    with border.reading(*logs):
+        found = measured.measured(logs, [str(log.path) for log in logs])
     if isinstance(found, NotApplicable):
         raise InputError(f"{found.reason}; {found.remedy}")
     fitted = fit(found.levels(), found.machine)
-    answers = section.Answers(
+    return section.Answers(
         measured=found,
         fitted=fitted,
         sizes=tuple(size(found, fitted, plan, wanted, asked) for plan in plans),
@@ -189,7 +238,6 @@ def _answers(
         asked=tuple(asked),
         command=command,
     )
-    return answers, changed
 
 
 def _rendered(answers: Answers, form: destination.Form, changed: tuple[str, ...]) -> str:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from thinktime.errors import InputError
 from thinktime.models.sizing import Changes, Courses, Fit, Machine
 from thinktime.predictions.size.goals import Goal
-from thinktime.predictions.size.measured import Measured, Memory
+from thinktime.predictions.size.measured import Measured
+from thinktime.predictions.size.memory import Memory
 from thinktime.predictions.size.percentiles import Percentiles, percentiles
 from thinktime.predictions.size.rules import Case, Judged, judge
 from thinktime.stats.estimate import Estimate
@@ -272,11 +272,7 @@ class Curves:
         """Predictions for 1 to `most` users; those in `kept` serve every memory, and fewer users."""
         memory = measured.memory
         if memory is not None and plan.memory != 1.0:
-            memory = replace(
-                memory,
-                user=_times(memory.user, plan.memory),
-                user_sd_bytes=memory.user_sd_bytes * plan.memory,
-            )
+            memory = memory.times(plan.memory)
         total = plan.memory_bytes or (memory.total_bytes if memory else None)
         key = replace(plan, memory_bytes=None)
         if key not in kept or kept[key].most < most:
@@ -322,17 +318,7 @@ class Curves:
         """Probability that the memory suffices for these users, by draw of the memory of a user."""
         assert self.memory is not None
         assert self.memory_bytes is not None
-        low, high = self.memory.user.low, self.memory.user.high
-        error = 0.0 if low is None or high is None else (high - low) / (2.0 * 1.96)
-        # Quantiles of the mean, as many as there are draws of the rest.
-        mean = self.memory.user.value + error * special.ndtri(
-            (np.arange(len(self.alone_s)) + 0.5) / len(self.alone_s)
-        )
-        left = self.memory_bytes * (1.0 - RESERVE) - self.memory.base_bytes
-        need = np.maximum(mean, 0.0)[:, None] * users
-        spread = np.maximum(self.memory.user_sd_bytes * np.sqrt(users), 1.0)
-        result: Array = special.ndtr((left - need) / spread)
-        return result
+        return self.memory.suffices(self.memory_bytes * (1.0 - RESERVE), users, len(self.alone_s))
 
     def meets(self, goal: Goal) -> NDArray[np.bool_] | None:
         """True where a draw meets a goal; None where it was not measured."""
@@ -385,11 +371,6 @@ class Curves:
             return None
         middle = np.median(self.courses.response_s[:, users - 1 : users + 1], axis=0)
         return float(middle[1] - middle[0])
-
-
-def _times(estimate: Estimate, factor: float) -> Estimate:
-    low, high = (None if end is None else end * factor for end in (estimate.low, estimate.high))
-    return replace(estimate, value=estimate.value * factor, low=low, high=high)
 
 
 def meeting(goal: Goal, curves: Curves) -> Fits:

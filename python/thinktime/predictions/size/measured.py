@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.log import facts, interactions, observations
-from thinktime.log import users as people
 from thinktime.log.periods import sessions
 from thinktime.models.sizing import Level, Machine
+from thinktime.predictions.size import memory
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.series import batch_means
 from thinktime.stats.series.shares import quantile_in_time
@@ -32,9 +32,6 @@ SETTLING_CYCLES = 2.0
 SETTLING_MOST = 0.3
 """Largest share of the time at one number of users that is left out."""
 BUSY = ("user_s", "nice_s", "system_s", "irq_s", "softirq_s")
-MEMORY = ("memory_total_bytes", "memory_available_bytes")
-LEVELS_LEAST = 4
-"""Numbers of users from which the memory of a further user is taken from their growth."""
 SLOPE_LEAST = 1.5
 """Ratio of most to least throughput from which background load is separated from interactions."""
 
@@ -63,25 +60,6 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
-    """Memory of the users and of everything else, shared pages once."""
-
-    total_bytes: float
-    base_bytes: float
-    """Memory in use without users."""
-    user: Estimate
-    """Memory that a further user takes [byte]."""
-    user_sd_bytes: float
-    """Standard deviation between users."""
-    largest_bytes: float
-    """Memory of the largest user seen."""
-    peak: int
-    """Users at most."""
-    shared_once: bool
-    """True if pages that users share are counted once."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
     """Users, work and machine of one or several logs."""
 
@@ -94,7 +72,7 @@ class Measured:
     """CPU time per interaction outside its own processes: terminals, kernel threads [s]."""
     services: Array
     """CPU time of each interaction [s]."""
-    memory: Memory | None
+    memory: memory.Memory | None
     caveats: tuple[Caveat, ...]
 
     @property
@@ -175,7 +153,7 @@ def measured(logs: Sequence[Log], names: Sequence[str]) -> Measured | NotApplica
         stretches=tuple(stretches),
         extra_cpu_s=extra,
         services=np.concatenate([part.service for found in parts.values() for part in found]),
-        memory=_memory(logs),
+        memory=memory.of_players(logs),
         caveats=tuple(caveats),
     )
 
@@ -305,84 +283,3 @@ def _others(stretches: Sequence[Stretch]) -> tuple[float, float]:
         return float(np.average(beyond, weights=weight**2)), 0.0
     found, _ = optimize.nnls(np.column_stack([weight, weight * throughput]), weight * beyond)
     return float(found[0]), float(found[1])
-
-
-def _memory(logs: Sequence[Log]) -> Memory | None:
-    """Memory by user; None where it was not recorded.
-
-    Where the number of users varied, a further user takes what the memory in use grew by, shared pages
-    counted once; elsewhere the mean resident memory of a user, in which they are counted for each.
-    """
-    users, used, total = [], [], 0.0
-    each: list[float] = []
-    for log in logs:
-        inputs = interactions.read(log)
-        observed = observations.read(log, MEMORY)
-        if inputs is None or not len(observed):
-            continue
-        there = inputs.population_in(observed)
-        in_use = observed.columns["memory_total_bytes"] - observed.columns["memory_available_bytes"]
-        known = ~np.isnan(there) & ~np.isnan(in_use)
-        if known.any():
-            total = max(total, float(np.nanmax(observed.columns["memory_total_bytes"])))
-            users.append(np.rint(there[known]))
-            used.append(in_use[known])
-        each += _of_each(log)
-    if not users or not total:
-        return None
-    number, in_use = np.concatenate(users), np.concatenate(used)
-    mean, spread = (float(np.mean(each)), float(np.std(each, ddof=1))) if len(each) > 1 else (math.nan, 0.0)
-    levels = np.unique(number)
-    means = np.array([in_use[number == one].mean() for one in levels])
-    if len(levels) >= LEVELS_LEAST and levels.max() >= SLOPE_LEAST * max(levels.min(), 1.0):
-        user = _slope(levels, means)
-    elif not math.isnan(mean):
-        user = batch_means.plain_mean(each).with_unit("byte")
-    else:
-        return None
-    relative = spread / mean if mean > 0.0 else 0.0
-    base = float(np.mean(means - user.value * levels))
-    return Memory(
-        total_bytes=total,
-        base_bytes=max(base, 0.0),
-        user=user,
-        user_sd_bytes=relative * user.value,
-        largest_bytes=max(each, default=math.nan),
-        peak=int(levels.max()),
-        shared_once="slope" in user.method,
-    )
-
-
-def _slope(levels: Array, means: Array) -> Estimate:
-    """Growth of the memory in use for a further user, by the line through the means of the levels."""
-    from scipy import stats
-
-    line = stats.linregress(levels, means)
-    reach = float(stats.t.ppf(0.975, len(levels) - 2)) * float(line.stderr)
-    slope = max(float(line.slope), 0.0)
-    return Estimate(
-        value=slope,
-        unit="byte",
-        low=max(slope - reach, 0.0),
-        high=slope + reach,
-        n=len(levels),
-        method="slope of the memory in use against users",
-    )
-
-
-def _of_each(log: Log) -> list[float]:
-    """Mean resident memory of each user that played [byte]."""
-    import polars as pl
-
-    played = list(people.played(log))
-    if not played or not log.has("users"):
-        return []
-    frame = (
-        log.users()
-        .filter(pl.col("user").is_in(played) & pl.col("memory_bytes").is_not_null())
-        .group_by("user")
-        .agg(pl.col("memory_bytes").cast(pl.Float64).mean())
-        .sort("user")
-        .collect()
-    )
-    return [float(value) for value in frame["memory_bytes"]]
