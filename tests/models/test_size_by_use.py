@@ -18,6 +18,7 @@ from thinktime.predictions.size import goals
 from thinktime.predictions.size.activity import Activity, activity
 from thinktime.predictions.size.answer import Plan
 from thinktime.predictions.size.by_use import by_use
+from thinktime.predictions.size.enough import Watch
 from thinktime.predictions.size.memory import Memory, is_person
 from thinktime.stats.estimate import Estimate, NotApplicable
 
@@ -227,3 +228,28 @@ def test_one_user_gets_an_answer_that_says_so(tmp_path, capsys):
     path = write(tmp_path / "one", np.full((1, 40), 0.05))
     assert run(["size", str(path)]) == 0
     assert "The log has 1 user: others may use more or less" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_recording_says_when_it_has_seen_enough():
+    random = np.random.default_rng(1)
+    watch = Watch(cpus=2)
+    reached = []
+    for at in range(1, 2001):
+        active = int(random.integers(1, 6))
+        busy = float(np.clip(active * random.exponential(0.1) / 2, 0.0, 1.0))
+        if watch.add(busy, active, 2.0 * at):
+            reached.append(at)
+        if at == 20:
+            assert watch.left_s is None
+    assert reached
+    # Errors of 1 / sqrt(n): independent samples of variation 1.1 need some (1.96 * 1.1 / 0.15)^2 = 207.
+    assert 60 <= reached[0] <= 700
+    assert watch.half < 0.15
+    assert watch.left_s == 0.0
+    assert "enough; 1 to 5 active users seen" in watch.words
+
+
+def test_a_recording_without_users_never_has_enough():
+    watch = Watch(cpus=2)
+    assert not any(watch.add(0.1, 0, 2.0 * at) for at in range(200))
+    assert "too few samples" in watch.words

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -16,6 +18,7 @@ from thinktime.quantity import parse_bytes, parse_seconds
 if TYPE_CHECKING:
     from thinktime._native import _Progress, _RecordSummary
     from thinktime.log import Mode
+    from thinktime.sources.linux import RecordOptions
 
 
 Output = Annotated[Path, typer.Option("-o", "--output", metavar="LOG", help="Folder of the log.")]
@@ -93,6 +96,14 @@ KeepBytes = Annotated[
 KeepDays = Annotated[
     float | None, typer.Option("--keep-days", metavar="DAYS", help="Remove parts older than DAYS.")
 ]
+Purpose = Annotated[
+    Literal["size"] | None,
+    typer.Option(
+        "--for",
+        help="size: record what `thinktime size` needs: every 2s, memory every 10s, sessions where all users "
+        "share one account; and say when enough has been seen. Options that are given stay.",
+    ),
+]
 Root = Annotated[
     Path,
     typer.Option(
@@ -102,6 +113,7 @@ Root = Annotated[
 
 
 def command(
+    context: typer.Context,
     output: Output = Path("run"),
     interval: Interval = "5s",
     duration: Duration = "",
@@ -117,6 +129,7 @@ def command(
     seed: Seed = 0,
     keep_bytes: KeepBytes = "",
     keep_days: KeepDays = None,
+    purpose: Purpose = None,
     resume: Annotated[bool, typer.Option("--resume", help="Append to a log that already exists.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a log that already exists.")] = False,
     form: Annotated[Literal["text", "json"], typer.Option("--format", help="Output format.")] = "text",
@@ -135,6 +148,8 @@ def command(
       thinktime record -o run --interval 1s --by session
 
       thinktime record -o run --by cgroup --gauges-every 10s
+
+      thinktime record -o run --for size
 
       thinktime record -o /var/lib/thinktime/log --resume --keep-days 30 --keep-bytes 2GB
     """
@@ -159,17 +174,72 @@ def command(
         keep_bytes=parse_bytes(keep_bytes, "--keep-bytes") if keep_bytes else None,
         keep_days=keep_days,
     )
+    if purpose == "size":
+        options = _for_size(options, context)
+    watch = _Sizing() if purpose == "size" else None
     is_terminal = sys.stderr.isatty()
+    on_progress = watch.show if watch else _show if is_terminal else None
     mode: Mode = "resume" if resume else "replace" if force else "create"
-    summary = record(output, options, mode, _show if is_terminal else None, _say)
+    summary = record(output, options, mode, on_progress, _say)
     if is_terminal:
         messages.note("")
     if form == "json":
         messages.as_json({"log": str(output)} | summary)
     else:
-        messages.lines(_lines(summary, output))
+        messages.lines([*_lines(summary, output), *([watch.words] if watch else [])])
     if summary["samples_lost"]:
         raise typer.Exit(1)
+
+
+def _for_size(options: RecordOptions, context: typer.Context) -> RecordOptions:
+    """Options for a prediction of the number of users, where none was given."""
+
+    def given(name: str) -> bool:
+        source = context.get_parameter_source(name)
+        return source is not None and source.name != "DEFAULT"
+
+    chosen: dict[str, Any] = {}
+    if not given("interval"):
+        chosen["interval_s"] = 2.0
+    if not given("gauges_every"):
+        chosen["gauges_every_s"] = 10.0
+    if not given("by"):
+        chosen["by"] = "session" if _accounts() == 1 else "uid"
+    return replace(options, **chosen)
+
+
+def _accounts() -> int:
+    """Accounts of people who have a process."""
+    from thinktime.predictions.size.memory import is_person
+
+    found = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        # A process may have ended in between.
+        with contextlib.suppress(OSError):
+            found.add(process.stat().st_uid)
+    return sum(is_person(f"uid:{uid}") for uid in found)
+
+
+class _Sizing:
+    """Progress of a recording for a prediction."""
+
+    def __init__(self) -> None:
+        from thinktime.predictions.size.enough import Watch
+
+        self._watch = Watch(cpus=os.cpu_count() or 1)
+
+    def show(self, progress: _Progress) -> None:
+        """Count a sample; show it on a terminal, and say once when enough has been seen."""
+        enough = self._watch.add(progress["busy"], progress["active_users"], progress["elapsed_s"])
+        if sys.stderr.isatty():
+            messages.status(f"{progress['samples']} samples, {progress['elapsed_s']:.0f} s; {self.words}")
+        if enough:
+            _say(f"{self.words}; `thinktime size` can answer")
+
+    @property
+    def words(self) -> str:
+        """What has been seen."""
+        return self._watch.words
 
 
 def _show(progress: _Progress) -> None:

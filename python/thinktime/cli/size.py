@@ -16,9 +16,10 @@ from thinktime.errors import InputError
 if TYPE_CHECKING:
     from thinktime.log import Log
     from thinktime.predictions.size.answer import Plan
+    from thinktime.predictions.size.percentiles import Scheduler
     from thinktime.predictions.size.section import Answers
 
-WHAT_IF = "cpus, cpu-speed, disk-speed, memory, think, cpu, rest and user-memory"
+WHAT_IF = "cpus, cpu-speed, disk-speed, memory, think, cpu, rest, user-memory and scheduler"
 
 
 def command(
@@ -154,12 +155,29 @@ def _changed(pairs: list[str], plan: Plan, place: str) -> Plan:
             plan = replace(plan, memory_bytes=positive(item, float(parse_bytes(value, item))))
         elif key == "think":
             plan = replace(plan, think_s=exact(seconds, value, item))
+        elif key == "scheduler":
+            plan = replace(plan, scheduler=_scheduler(value, item))
         elif key in factors:
             changed: dict[str, Any] = {factors[key]: positive(item, exact(number, value, item))}
             plan = replace(plan, **changed)
         else:
             raise InputError(f"{place}{key}: is not known; the names are {WHAT_IF}")
     return plan
+
+
+def _scheduler(text: str, item: str) -> Scheduler:
+    """Scheduler of its text: ``sharing``, ``fcfs`` or ``round-robin:10ms``."""
+    from thinktime.predictions.inputs import exact, seconds
+    from thinktime.predictions.size.percentiles import SHARING, Scheduler
+
+    name, colon, given = text.partition(":")
+    if text in ("sharing", "fcfs"):
+        return SHARING if text == "sharing" else Scheduler(name="fcfs")
+    if name != "round-robin" or not colon or not (slice_s := exact(seconds, given, item)) > 0.0:
+        raise InputError(
+            f"{item} {text}: give sharing, fcfs, or round-robin with its slice: round-robin:10ms"
+        )
+    return Scheduler(name="round_robin", slice_s=slice_s)
 
 
 def _opened(paths: list[Path]) -> tuple[list[Log], tuple[str, ...]]:

@@ -238,6 +238,18 @@ class Courses:
     utilisation: Array
     serial: Array
 
+    def times(self, response: Array, throughput: Array, background: float) -> Courses:
+        """Predictions with these factors of response times and throughputs, by number of users.
+
+        The share `background` of the CPUs' utilisation is not the users', and stays.
+        """
+        return Courses(
+            response_s=self.response_s * response,
+            throughput_per_s=self.throughput_per_s * throughput,
+            utilisation=np.clip(background + (self.utilisation - background) * throughput, 0.0, 1.0),
+            serial=np.minimum(self.serial * throughput, 1.0),
+        )
+
     def upto(self, users: int) -> Courses:
         """The same for fewer users."""
         return Courses(

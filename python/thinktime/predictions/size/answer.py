@@ -14,7 +14,7 @@ from thinktime.models.sizing import Changes, Courses, Fit, Machine
 from thinktime.predictions.size.goals import Goal
 from thinktime.predictions.size.measured import Measured
 from thinktime.predictions.size.memory import Memory
-from thinktime.predictions.size.percentiles import Percentiles, percentiles
+from thinktime.predictions.size.percentiles import SHARING, Percentiles, Scheduler, percentiles
 from thinktime.predictions.size.rules import Case, Judged, judge
 from thinktime.stats.estimate import Estimate
 
@@ -48,6 +48,7 @@ class Plan:
     """Factor of the time without a CPU."""
     memory: float = 1.0
     """Factor of the memory of a user."""
+    scheduler: Scheduler = SHARING
 
     def machine(self, measured: Machine) -> Machine:
         """Machine to predict for; its background load is that of the machine measured."""
@@ -285,18 +286,23 @@ class Curves:
     def _made(cls, measured: Measured, fitted: Fit, plan: Plan, most: int, known: Curves | None) -> Curves:
         machine = plan.machine(measured.machine)
         courses = fitted.courses(machine, most, plan.changes)
+        found = percentiles(
+            plan.changes.of(fitted.central),
+            machine,
+            measured.services,
+            most,
+            (P90, 0.5, 0.95, 0.99),
+            seed=SEED,
+            known=known.percentiles if known else None,
+            scheduler=plan.scheduler,
+        )
+        if plan.scheduler != SHARING:
+            share = machine.background / (machine.cpu_speed * machine.cpus)
+            courses = courses.times(found.slower(most), found.fewer(most), share)
         return cls(
             machine=machine,
             courses=courses,
-            percentiles=percentiles(
-                plan.changes.of(fitted.central),
-                machine,
-                measured.services,
-                most,
-                (P90, 0.5, 0.95, 0.99),
-                seed=SEED,
-                known=known.percentiles if known else None,
-            ),
+            percentiles=found,
             memory=None,
             memory_bytes=None,
             alone_s=courses.response_s[:, 0],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from thinktime.errors import InputError
 from thinktime.predictions.size.activity import Activity
 from thinktime.predictions.size.answer import ENDS, RESERVE, USERS_MOST, Plan
 from thinktime.predictions.size.goals import Goal
+from thinktime.predictions.size.percentiles import SHARING
 from thinktime.stats.estimate import Estimate
 
 Array = NDArray[np.float64]
@@ -77,8 +78,8 @@ def by_use(found: Activity, plan: Plan, goals: Sequence[Goal], asked: Sequence[i
     for goal in goals:
         if goal.kind not in ("utilisation", "memory") and not goal.relative:
             raise InputError(f"--goal: that {goal.words} cannot be judged: {INSTEAD}")
-    if plan.think_s is not None or plan.rest != 1.0 or plan.disk_speed != 1.0:
-        raise InputError(f"think, rest and disk-speed: change response times, and {INSTEAD}")
+    if plan != replace(plan, think_s=None, rest=1.0, disk_speed=1.0, scheduler=SHARING):
+        raise InputError(f"think, rest, disk-speed and scheduler: change response times, and {INSTEAD}")
     if asked and max(asked) > USERS_MOST:
         raise InputError(f"--users {max(asked)}: give at most {USERS_MOST}")
     wanted = [goal for goal in goals if not goal.relative]

@@ -17,6 +17,7 @@ from thinktime.predictions.size.answer import Fits, Plan, Row, Size, longer
 from thinktime.predictions.size.goals import Goal
 from thinktime.predictions.size.measured import Measured
 from thinktime.predictions.size.own_error import Checked
+from thinktime.predictions.size.percentiles import SHARING
 from thinktime.stats.estimate import Estimate
 
 TITLE = "How many users fit?"
@@ -367,5 +368,6 @@ def plan_words(plan: Plan) -> str:
         *([f"CPU time x {plan.cpu:g}"] if plan.cpu != 1.0 else []),
         *([f"other time x {plan.rest:g}"] if plan.rest != 1.0 else []),
         *([f"memory of a user x {plan.memory:g}"] if plan.memory != 1.0 else []),
+        *([plan.scheduler.words] if plan.scheduler != SHARING else []),
     ]
     return ", ".join(parts) or "as measured"
