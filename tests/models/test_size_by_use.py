@@ -195,7 +195,7 @@ def test_goals_of_response_times_are_refused_with_what_to_record(tmp_path, capsy
     assert "thinktime play" in said
     found = activity(Log.open(path), "log")
     assert isinstance(found, Activity)
-    with pytest.raises(InputError, match="change response times"):
+    with pytest.raises(InputError, match="need interactions"):
         by_use(found, Plan(think_s=2.0), goals.read([]), [])
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from thinktime.predictions.size.percentiles import Scheduler
     from thinktime.predictions.size.section import Answers
 
-WHAT_IF = "cpus, cpu-speed, disk-speed, memory, think, cpu, rest, user-memory and scheduler"
+WHAT_IF = "cpus, cpu-speed, disk-speed, memory, think, cpu, rest, user-memory, scheduler and class:NAME"
 
 
 def command(
@@ -133,7 +133,7 @@ def _unchanged() -> Plan:
 
 
 def _changed(pairs: list[str], plan: Plan, place: str) -> Plan:
-    from thinktime.models.prediction import positive
+    from thinktime.models.prediction import at_least_zero, positive
     from thinktime.predictions.inputs import exact, number, seconds, whole
     from thinktime.quantity import parse_bytes
 
@@ -155,6 +155,9 @@ def _changed(pairs: list[str], plan: Plan, place: str) -> Plan:
             plan = replace(plan, memory_bytes=positive(item, float(parse_bytes(value, item))))
         elif key == "think":
             plan = replace(plan, think_s=exact(seconds, value, item))
+        elif key.startswith("class:"):
+            factor = at_least_zero(item, exact(number, value, item))
+            plan = replace(plan, mix=(*plan.mix, (key.removeprefix("class:"), factor)))
         elif key == "scheduler":
             plan = replace(plan, scheduler=_scheduler(value, item))
         elif key in factors:
@@ -235,7 +238,7 @@ def _answers(logs: list[Log], texts: Any, users: str | None, plans: list[Plan], 
     """Answers for every plan."""
     from thinktime.log import border
     from thinktime.models.sizing import fit
-    from thinktime.predictions.size import goals, measured, section
+    from thinktime.predictions.size import goals, measured, mix, section
     from thinktime.predictions.size.answer import size
     from thinktime.predictions.size.own_error import own_error
     from thinktime.stats.estimate import NotApplicable
@@ -246,6 +249,7 @@ def _answers(logs: list[Log], texts: Any, users: str | None, plans: list[Plan], 
     if isinstance(found, NotApplicable):
         raise InputError(f"{found.reason}; {found.remedy}")
     fitted = fit(found.levels(), found.machine)
+    plans = [mix.resolved(plan, found) for plan in plans]
     return section.Answers(
         measured=found,
         fitted=fitted,

@@ -30,6 +30,7 @@ TRIED = 2000
 """Combinations of the unknown quantities that are tried."""
 DRAWS = 400
 """Combinations that are kept, in proportion to how well they agree with the measurement."""
+SEED_OF_CHANGES = 5
 BACKGROUND_MOST = 0.98
 """Share of the CPUs above which background load leaves nothing to predict."""
 SOURCE = (
@@ -195,8 +196,15 @@ class Fit:
 
     def courses(self, machine: Machine, users: int, changed: Changes | None = None) -> Courses:
         """Prediction for `machine` by every draw."""
-        rates = _Rates.of(machine, users)
-        found = [_course((changed or Changes()).of(work), rates, users) for work in self.draws]
+        rates, changes = _Rates.of(machine, users), changed or Changes()
+        # Independent of the draws of the work, and the same for every machine.
+        random = np.random.default_rng([SEED_OF_CHANGES, len(self.draws)])
+        factors = np.exp(changes.cpu_error * random.permutation(_normal(len(self.draws)))).tolist()
+        works = [
+            replace(changes.of(work), cpu_s=changes.of(work).cpu_s * factor)
+            for work, factor in zip(self.draws, factors, strict=True)
+        ]
+        found = [_course(work, rates, users) for work in works]
         return Courses(
             response_s=np.array([one.response_s for one in found]) * self.errors[:, None],
             throughput_per_s=np.array([one.throughput_per_s for one in found]),
@@ -211,6 +219,8 @@ class Changes:
 
     cpu: float = 1.0
     """Factor of the CPU time of an interaction."""
+    cpu_error: float = 0.0
+    """Standard error of the logarithm of that factor."""
     serial: float = 1.0
     """Factor of the time that is served one at a time."""
     delay: float = 1.0

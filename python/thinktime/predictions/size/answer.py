@@ -49,6 +49,12 @@ class Plan:
     memory: float = 1.0
     """Factor of the memory of a user."""
     scheduler: Scheduler = SHARING
+    mix: tuple[tuple[str, float], ...] = ()
+    """Classes of interactions with the factors of their frequencies; 0 removes a class."""
+    mix_cpu: float = 1.0
+    """Factor of the mean CPU time by `mix`, and"""
+    mix_error: float = 0.0
+    """standard error of its logarithm."""
 
     def machine(self, measured: Machine) -> Machine:
         """Machine to predict for; its background load is that of the machine measured."""
@@ -62,7 +68,13 @@ class Plan:
     @property
     def changes(self) -> Changes:
         """Changes of the work."""
-        return Changes(cpu=self.cpu, serial=self.rest, delay=self.rest, think_s=self.think_s)
+        return Changes(
+            cpu=self.cpu * self.mix_cpu,
+            cpu_error=self.mix_error,
+            serial=self.rest,
+            delay=self.rest,
+            think_s=self.think_s,
+        )
 
     @property
     def is_as_measured(self) -> bool:
@@ -289,7 +301,7 @@ class Curves:
         found = percentiles(
             plan.changes.of(fitted.central),
             machine,
-            measured.services,
+            measured.services_of(plan.mix),
             most,
             (P90, 0.5, 0.95, 0.99),
             seed=SEED,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -74,6 +74,8 @@ class Measured:
     """CPU time of each interaction [s]."""
     memory: memory.Memory | None
     caveats: tuple[Caveat, ...]
+    kinds: NDArray[np.str_] = field(default_factory=lambda: np.empty(0, dtype=np.str_))
+    """Class of each interaction of `services`; empty where no log was measured."""
 
     @property
     def n(self) -> int:
@@ -84,6 +86,19 @@ class Measured:
     def peak(self) -> int:
         """Most users measured; 1 where nothing was."""
         return max((one.users for one in self.stretches), default=1)
+
+    def services_of(self, mix: Sequence[tuple[str, float]]) -> Array:
+        """CPU times if classes are more or less frequent by these factors: as many quantiles of them."""
+        if not mix:
+            return self.services
+        weights = np.ones(len(self.services))
+        for name, factor in mix:
+            weights[self.kinds == name] *= factor
+        order = np.argsort(self.services, kind="stable")
+        ends = np.cumsum(weights[order])
+        at = (np.arange(len(order)) + 0.5) / len(order) * ends[-1]
+        result: Array = self.services[order][np.searchsorted(ends, at)]
+        return result
 
     def levels(self) -> tuple[Level, ...]:
         """Levels as the model takes them."""
@@ -155,6 +170,7 @@ def measured(logs: Sequence[Log], names: Sequence[str]) -> Measured | NotApplica
         services=np.concatenate([part.service for found in parts.values() for part in found]),
         memory=memory.of_players(logs),
         caveats=tuple(caveats),
+        kinds=np.concatenate([part.kinds for found in parts.values() for part in found]),
     )
 
 
@@ -167,6 +183,7 @@ class _Part:
     response: Array
     """Of the completed interactions, in the order of arrival [s]."""
     service: Array
+    kinds: NDArray[np.str_]
     think: Array
     waited: Array
     counts: Array
@@ -231,6 +248,7 @@ def _part(
         seconds=end - start,
         response=inputs.response[rows],
         service=inputs.service[rows],
+        kinds=inputs.classes[rows],
         think=think[rows],
         waited=inputs.columns["run_delay_s"][rows],
         counts=np.diff(np.searchsorted(ended, edges)).astype(np.float64),

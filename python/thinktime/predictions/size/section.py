@@ -12,7 +12,7 @@ from thinktime.documents.series import Point, Series
 from thinktime.documents.wording import listed
 from thinktime.models.sizing import ASSUMPTIONS, SOURCE, Fit
 from thinktime.predictions import prediction as predicted
-from thinktime.predictions.size import rules, surface, words
+from thinktime.predictions.size import mix, rules, surface, words
 from thinktime.predictions.size.answer import Fits, Plan, Row, Size, longer
 from thinktime.predictions.size.goals import Goal
 from thinktime.predictions.size.measured import Measured
@@ -111,6 +111,7 @@ def section(answers: Answers) -> Section:
             _predictions(size),
             *((_checks(answers.checked),) if answers.checked else ()),
             *((rules.table(size.rules),) if size.rules else ()),
+            *((mix.table(found),) if (found := mix.classes(answers.measured)) else ()),
             _work(answers),
             predicted.assumptions_table("size", ASSUMPTIONS),
         ),
@@ -122,6 +123,9 @@ def section(answers: Answers) -> Section:
 
 def _sentences(answers: Answers) -> Iterator[str]:
     yield from words.answer(answers.first)
+    largest = mix.dominant(mix.classes(answers.measured))
+    if largest is not None:
+        yield largest
     others = rules.sentence(answers.first.rules)
     if others is not None:
         yield others
@@ -368,6 +372,7 @@ def plan_words(plan: Plan) -> str:
         *([f"CPU time x {plan.cpu:g}"] if plan.cpu != 1.0 else []),
         *([f"other time x {plan.rest:g}"] if plan.rest != 1.0 else []),
         *([f"memory of a user x {plan.memory:g}"] if plan.memory != 1.0 else []),
+        *(f"class {name} x {factor:g}" if factor else f"no class {name}" for name, factor in plan.mix),
         *([plan.scheduler.words] if plan.scheduler != SHARING else []),
     ]
     return ", ".join(parts) or "as measured"
