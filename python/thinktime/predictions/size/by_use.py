@@ -79,9 +79,7 @@ def by_use(found: Activity, plan: Plan, goals: Sequence[Goal], asked: Sequence[i
         if goal.kind not in ("utilisation", "memory") and not goal.relative:
             raise InputError(f"--goal: that {goal.words} cannot be judged: {INSTEAD}")
     if plan != replace(plan, think_s=None, rest=1.0, disk_speed=1.0, scheduler=SHARING, mix=()):
-        raise InputError(
-            f"think, rest, disk-speed, scheduler and class: change response times, and {INSTEAD}"
-        )
+        raise InputError(f"think, rest, disk-speed, scheduler and class need interactions: {INSTEAD}")
     if asked and max(asked) > USERS_MOST:
         raise InputError(f"--users {max(asked)}: give at most {USERS_MOST}")
     wanted = [goal for goal in goals if not goal.relative]
