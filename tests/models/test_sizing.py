@@ -178,7 +178,18 @@ def test_json_of_the_command(simulated, capsys):
     assert found["plans"][1]["users"] > found["plans"][0]["users"]
     predicted = [one for one in found["predictions"] if one["kind"] == "predicted"]
     assert {one["users"] for one in predicted} == {20, 40}
-    assert {"response_s", "p90_response_s", "throughput_per_s"} <= {one["quantity"] for one in predicted}
+    assert {one["quantity"] for one in predicted} == {
+        "response_s",
+        "p90_response_s",
+        "throughput_per_s",
+        "utilisation_cpu",
+        "utilisation_rest",
+    }
+    keys = {"users", "quantity", "value", "low", "high", "unit", "kind"}
+    assert all(one.keys() == keys for one in found["predictions"])
+    measured_ = [one for one in found["predictions"] if one["kind"] == "measured"]
+    assert {one["users"] for one in measured_} == {5, 10, 15, 20}
+    assert {one["unit"] for one in found["predictions"]} == {"s", "1/s", "share"}
     for one in predicted:
         assert one["low"] <= one["value"] <= one["high"]
 
@@ -193,6 +204,27 @@ def test_a_throughput_goal_is_met_from_the_number_of_the_exact_network(simulated
     assert run(["size", *paths, "--goal", "throughput > 60/s"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "With no number of users, at least 60.0/s are completed." in said
+
+
+@pytest.mark.parametrize(
+    ("given", "numbers"), [("7", [7]), ("3..5", [3, 4, 5]), ("10..30..10", [10, 20, 30]), ("20,4", [4, 20])]
+)
+def test_numbers_of_users(simulated, capsys, given, numbers):
+    assert run(["size", str(simulated[0]), "--users", given, "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)["predictions"]
+    rows = [one["users"] for one in found if one["kind"] == "predicted" and one["quantity"] == "response_s"]
+    assert rows == numbers
+
+
+def test_the_answer_does_not_depend_on_the_numbers_that_are_asked_for(simulated, capsys):
+    answers, rows = [], []
+    for asked in ("8", "8,150"):
+        assert run(["size", str(simulated[0]), "--users", asked, "--format", "json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        answers.append((found["answer"], found["goals"]))
+        rows.append([one for one in found["predictions"] if one["users"] == 8])
+    assert answers[0] == answers[1]
+    assert rows[0] == rows[1]
 
 
 def test_a_log_that_cannot_answer_is_refused_with_the_remedy(tmp_path, capsys):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,11 +16,32 @@ from thinktime.errors import InputError
 
 if TYPE_CHECKING:
     from thinktime.log import Log
+    from thinktime.models.sizing import Fit
     from thinktime.predictions.size.answer import Plan
+    from thinktime.predictions.size.measured import Measured
     from thinktime.predictions.size.percentiles import Scheduler
     from thinktime.predictions.size.section import Answers
 
 WHAT_IF = "cpus, cpu-speed, disk-speed, memory, think, cpu, rest, user-memory, scheduler and class:NAME"
+
+Goals = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--goal",
+        metavar="GOAL",
+        help="Goal to meet: 'p90 response < 2s', 'mean response < 500ms', 'throughput > 5/s', "
+        "'utilisation < 80%', 'memory > 95%'. Repeatable. By default, a mean response of at most twice "
+        "that of a user alone, and memory that suffices with 95 %.",
+    ),
+]
+WhatIfs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--what-if",
+        metavar="CHANGE[,CHANGE..]",
+        help=f"Another plan, as a line of a table: cpus=4,memory=64GB. Keys: {WHAT_IF}. Repeatable.",
+    ),
+]
 
 
 def command(
@@ -27,16 +49,18 @@ def command(
         list[Path] | None,
         typer.Argument(metavar="[LOG...]", help="Logs of one machine and one kind of work."),
     ] = None,
-    goal: Annotated[
-        list[str] | None,
+    site: Annotated[
+        Path | None,
         typer.Option(
-            "--goal",
-            metavar="GOAL",
-            help="Goal to meet: 'p90 response < 2s', 'mean response < 500ms', 'throughput > 5/s', "
-            "'utilisation < 80%', 'memory > 95%'. Repeatable. By default, a mean response of at most twice "
-            "that of a user alone, and memory that suffices with 95 %.",
+            "--from",
+            metavar="FILE",
+            help="Figures in a TOML file instead of a log, for a machine that is not there yet.",
         ),
     ] = None,
+    example_site: Annotated[
+        bool, typer.Option("--example-site", help="Print such a file with comments, and exit.")
+    ] = False,
+    goal: Goals = None,
     users: Annotated[
         str | None,
         typer.Option("--users", metavar="N", help="Numbers of users to predict: 40, 10..100..10, or 20,40."),
@@ -56,14 +80,7 @@ def command(
             help="Change of the work of an interaction: cpu*0.8, rest*0.5 or memory*2. Repeatable.",
         ),
     ] = None,
-    what_if: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--what-if",
-            metavar="CHANGE[,CHANGE..]",
-            help=f"Another plan, as a line of a table: cpus=4,memory=64GB. Keys: {WHAT_IF}. Repeatable.",
-        ),
-    ] = None,
+    what_if: WhatIfs = None,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="Write to FILE; its ending chooses the format."),
@@ -80,7 +97,8 @@ def command(
     waits, background load and memory are measured; a model of the machine predicts response times, throughput
     and utilisation by number of users, with intervals. Where the log has several numbers of users, the upper
     ones are predicted from the lower ones, and the error is printed. A log with users but without
-    interactions is answered by what its users use of CPU and memory.
+    interactions is answered by what its users use of CPU and memory; figures in a file (--from) serve where
+    there is no log.
 
     Examples:
 
@@ -89,23 +107,47 @@ def command(
       thinktime size monday --goal 'p90 response < 2s' --cpus 4 --memory 64GB --users 10..100..10 -o size.html
 
       thinktime size monday --what-if cpus=4 --what-if cpus=8 --what-if cpu=0.8 --format json
+
+      thinktime size --from site.toml --goal 'p90 response < 2s' -o size.html
     """
-    if not logs:
-        raise InputError("no log is given; record users with `thinktime play`, then: thinktime size run")
+    if example_site:
+        _example()
+        return
+    subject = _subject(logs or [], site)
     chosen = form or destination.form_of(output)
     destination.check(output, force, chosen)
     plan = _plan({"cpus": cpus, "memory": memory, "think": think}, demand or ())
-    variants = [_variant(text, plan) for text in what_if or ()]
-    opened, changed = _opened(logs)
-    if not any(log.has("interactions") or not log.has("users") for log in opened):
-        text = _rendered_by_use(opened, goal or (), users, [plan, *variants], (chosen, changed))
-        destination.write(output, text)
-        return
-    question = ["thinktime", "size", *map(str, logs)]
-    question += [word for text in goal or () for word in ("--goal", text)]
-    question += [word for text in demand or () for word in ("--demand", text)]
-    answers = _answers(opened, goal or (), users, [plan, *variants], shlex.join(question))
-    destination.write(output, _rendered(answers, chosen, changed))
+    plans = (plan, *(_variant(text, plan) for text in what_if or ()))
+    command_ = _command(subject, goal or (), demand or ())
+    wanted = _Wanted(goals=tuple(goal or ()), users=users, plans=plans, command=command_)
+    destination.write(
+        output, _of_site(site, wanted, chosen) if site else _of_logs(logs or [], wanted, chosen)
+    )
+
+
+def _example() -> None:
+    from thinktime.predictions.size.site import EXAMPLE
+
+    messages.lines(EXAMPLE.splitlines())
+
+
+def _subject(logs: Sequence[Path], site: Path | None) -> list[str]:
+    """Arguments of the command that name where its figures are from."""
+    if site is not None and logs:
+        raise InputError(f"--from {site}: is given together with {logs[0]}; give a file or logs")
+    if not logs and site is None:
+        raise InputError(
+            "no log is given; record users with `thinktime play`, then: thinktime size run; or give figures "
+            "in a file with --from (`thinktime size --example-site > site.toml` writes one to start from)"
+        )
+    return [*map(str, logs)] if site is None else ["--from", str(site)]
+
+
+def _command(subject: Sequence[str], goals: Sequence[str], demands: Sequence[str]) -> str:
+    """Command that was given, without the options that a page varies."""
+    given = [word for text in goals for word in ("--goal", text)]
+    given += [word for text in demands for word in ("--demand", text)]
+    return shlex.join(["thinktime", "size", *subject, *given])
 
 
 def _plan(given: dict[str, Any], demand: Any) -> Plan:
@@ -183,31 +225,38 @@ def _scheduler(text: str, item: str) -> Scheduler:
     return Scheduler(name="round_robin", slice_s=slice_s)
 
 
-def _opened(paths: list[Path]) -> tuple[list[Log], tuple[str, ...]]:
-    """Logs, and where others changed them."""
-    from thinktime.log import Log, border
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wanted:
+    """What the options ask for."""
 
+    goals: tuple[str, ...]
+    users: str | None
+    plans: tuple[Plan, ...]
+    command: str
+
+
+def _of_logs(paths: list[Path], wanted: _Wanted, form: destination.Form) -> str:
+    """Answers of logs: of their interactions, or of what their users use."""
+    from thinktime.log import Log, border
+    from thinktime.models.sizing import fit
+    from thinktime.predictions.size import measured
+    from thinktime.stats.estimate import NotApplicable
+
+    asked = _numbers(wanted.users, "--users")
     opened = [Log.open(path) for path in paths]
     changed = border.changes(opened)
     for sentence in changed:
         messages.note(f"thinktime: {sentence}")
-    return opened, changed
+    if not any(log.has("interactions") or not log.has("users") for log in opened):
+        return _by_use(opened, wanted, form, changed)
+    with border.reading(*opened):
+        found = measured.measured(opened, [str(path) for path in paths])
+    if isinstance(found, NotApplicable):
+        raise InputError(f"{found.reason}; {found.remedy}")
+    return _rendered(_answers(found, fit(found.levels(), found.machine), asked, wanted), form, changed)
 
 
-def _asked(users: str | None) -> list[int]:
-    from thinktime.cli.predict.commands import numbers_of
-    from thinktime.predictions.inputs import whole
-
-    return [] if users is None else [whole(value, "--users") for value in numbers_of(users, "--users")]
-
-
-def _rendered_by_use(
-    logs: list[Log],
-    texts: Any,
-    users: str | None,
-    plans: list[Plan],
-    how: tuple[destination.Form, tuple[str, ...]],
-) -> str:
+def _by_use(logs: list[Log], wanted: _Wanted, form: destination.Form, changed: tuple[str, ...]) -> str:
     """Answer of a log without interactions, by what its users use."""
     from thinktime.documents.render import render, render_section
     from thinktime.log import border
@@ -216,17 +265,16 @@ def _rendered_by_use(
     from thinktime.questions.definition import warned
     from thinktime.stats.estimate import NotApplicable
 
-    wanted, asked = goals.read(list(texts)), _asked(users)
+    limits, asked = goals.read(wanted.goals), _numbers(wanted.users, "--users")
     if len(logs) > 1:
         raise InputError(f"{len(logs)} logs without interactions: give one, with all the time in it")
     with border.reading(*logs):
         found = activity(logs[0], str(logs[0].path))
     if isinstance(found, NotApplicable):
         raise InputError(f"{found.reason}; {found.remedy}")
-    sizes = [by_use.by_use(found, plan, wanted, asked) for plan in plans]
-    names = [section.plan_words(plan) for plan in plans]
+    sizes = [by_use.by_use(found, plan, limits, asked) for plan in wanted.plans]
+    names = [section.plan_words(plan) for plan in wanted.plans]
     variants = list(zip(names, sizes, strict=True)) if len(sizes) > 1 else []
-    form, changed = how
     if form == "json":
         return by_use.as_json(sizes[0], variants)
     if form == "html":
@@ -234,31 +282,42 @@ def _rendered_by_use(
     return render_section(warned(by_use.section(sizes[0], variants), changed), form)
 
 
-def _answers(logs: list[Log], texts: Any, users: str | None, plans: list[Plan], command: str) -> Answers:
+def _of_site(path: Path, wanted: _Wanted, form: destination.Form) -> str:
+    """Answers of figures that were given."""
+    from thinktime.cli.predict.commands import numbers_of
+    from thinktime.predictions.size import site
+
+    found = site.read(path, numbers_of)
+    asked = _numbers(wanted.users, "--users") or _numbers(
+        ",".join(f"{one:g}" for one in found.users) or None, f"{path}: users"
+    )
+    return _rendered(_answers(found.measured, found.fitted, asked, wanted), form, ())
+
+
+def _numbers(given: str | None, item: str) -> list[int]:
+    from thinktime.cli.predict.commands import numbers_of
+    from thinktime.predictions.inputs import whole
+
+    return [] if given is None else [whole(value, item) for value in numbers_of(given, item)]
+
+
+def _answers(found: Measured, fitted: Fit, asked: list[int], wanted: _Wanted) -> Answers:
     """Answers for every plan."""
-    from thinktime.log import border
-    from thinktime.models.sizing import fit
-    from thinktime.predictions.size import goals, measured, mix, section
+    from thinktime.predictions.size import goals, mix, section
     from thinktime.predictions.size.answer import size
     from thinktime.predictions.size.own_error import own_error
-    from thinktime.stats.estimate import NotApplicable
 
-    wanted, asked = goals.read(list(texts)), _asked(users)
-    with border.reading(*logs):
-        found = measured.measured(logs, [str(log.path) for log in logs])
-    if isinstance(found, NotApplicable):
-        raise InputError(f"{found.reason}; {found.remedy}")
-    fitted = fit(found.levels(), found.machine)
-    plans = [mix.resolved(plan, found) for plan in plans]
+    limits = goals.read(wanted.goals)
+    plans = [mix.resolved(plan, found) for plan in wanted.plans]
     return section.Answers(
         measured=found,
         fitted=fitted,
-        sizes=tuple(size(found, fitted, plan, wanted, asked) for plan in plans),
+        sizes=tuple(size(found, fitted, plan, limits, asked) for plan in plans),
         names=tuple(section.plan_words(plan) for plan in plans),
         checked=own_error(found),
-        goals=wanted,
+        goals=limits,
         asked=tuple(asked),
-        command=command,
+        command=wanted.command,
     )
 
 

@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from thinktime import toml
 from thinktime.errors import InputError
-from thinktime.quantity import parse_seconds
+from thinktime.quantity import parse_bytes, parse_seconds
 from thinktime.stats.estimate import Estimate
 
 BETWEEN = re.compile(r"\s*(?:±|\+-|\+/-)\s*")
@@ -256,6 +256,17 @@ def number(given: object, item: str) -> float | Estimate:
         `given` is no such number.
     """
     return _with_interval(given, item, lambda text: _plain(text, item), "")
+
+
+def byte_count(given: object, item: str) -> float | Estimate:
+    """Amount of memory in bytes, of ``64 GB``, a number of bytes, or ``350 +- 50 MB``.
+
+    Raises
+    ------
+    InputError
+        `given` is no such amount.
+    """
+    return _with_interval(given, item, lambda text: float(parse_bytes(text, item)), "byte")
 
 
 def share(given: object, item: str) -> float | Estimate:

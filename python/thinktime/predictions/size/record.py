@@ -93,6 +93,10 @@ def _measured(answers: Answers) -> Iterator[dict[str, Any]]:
         yield _row(one.users, "response_s", one.response, "measured")
         yield _row(one.users, "p90_response_s", one.p90, "measured")
         yield _row(one.users, "throughput_per_s", one.throughput, "measured")
+        if one.machine_cpu is not None:
+            busy = one.machine_cpu / answers.measured.machine.cpus
+            value = Estimate(value=busy, unit="share", n=one.n, method="counters of the machine")
+            yield _row(one.users, "utilisation_cpu", value, "measured")
 
 
 def _predicted(size: Size) -> Iterator[dict[str, Any]]:
@@ -100,7 +104,7 @@ def _predicted(size: Size) -> Iterator[dict[str, Any]]:
         yield _row(row.users, "response_s", row.response, "predicted")
         yield _row(row.users, "p90_response_s", row.p90, "predicted")
         yield _row(row.users, "throughput_per_s", row.throughput, "predicted")
-        yield _row(row.users, "cpu_utilisation", row.utilisation, "predicted")
-        yield _row(row.users, "rest_utilisation", row.rest, "predicted")
+        yield _row(row.users, "utilisation_cpu", row.utilisation, "predicted")
+        yield _row(row.users, "utilisation_rest", row.rest, "predicted")
         if row.memory is not None:
             yield _row(row.users, "memory_suffices", row.memory, "predicted")

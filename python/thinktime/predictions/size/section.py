@@ -141,6 +141,11 @@ def checks(answers: Answers) -> Iterator[str]:
             "The log has one number of users: how good the prediction is cannot be checked on it. Record at "
             "another number as well."
         )
+    else:
+        yield (
+            "These are figures that were given, not measured: the answer is as good as they are. A log of "
+            "the machine, once it has users, checks it."
+        )
 
 
 def _own_error(checked: Sequence[Checked]) -> str:
@@ -258,7 +263,7 @@ def _work(answers: Answers) -> Table:
         Col("quantity", lambda row: row[0]),
         Col("time", lambda row: row[1]),
         name="size-work",
-        caption="Work of an interaction, fitted",
+        caption=f"Work of an interaction, {'fitted' if measured.stretches else 'as given'}",
         folded=True,
     )
 
@@ -307,7 +312,9 @@ def _figure(name: str, title: str, curve: list[Point], measured: list[Point], ax
 
 def _caveats(answers: Answers) -> Iterator[str]:
     size, measured = answers.first, answers.measured
-    if size.memory_bytes is None:
+    if size.memory_bytes is None and not measured.stretches:
+        yield "No memory is given: the number that fits says nothing about it."
+    elif size.memory_bytes is None:
         yield "Memory was not recorded with the users: the number that fits says nothing about it."
     elif measured.memory is not None and not measured.memory.shared_once:
         yield (
@@ -351,13 +358,18 @@ def _half(row: Row) -> float:
 
 def _method(answers: Answers) -> str:
     size = answers.first
-    return (
+    origin = (
         "CPU time, think time and response time are measured by number of users; what the response has "
         "beyond CPU time and the wait for it is fitted, as a delay and as a station that serves one at a "
-        f"time. Means: exact mean value analysis, with background load as arrivals ({SOURCE}). Percentiles: "
-        "simulation with the distribution of CPU times measured, within "
+        "time. "
+        if answers.measured.stretches
+        else "Work, think time and memory are those of the file, drawn from their intervals. "
+    )
+    return (
+        f"{origin}Means: exact mean value analysis, with background load as arrivals ({SOURCE}). "
+        "Percentiles: simulation with the distribution of CPU times, within "
         f"{100 * size.agreement:.0f} % of the means. Intervals: over draws from all that agrees with the "
-        "measurement, the error of the model (5 %) included."
+        "figures, the error of the model (5 %) included."
     )
 
 
