@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from thinktime.cli import demo
+from thinktime.cli import demo, run
 from thinktime.log import Log
+from thinktime.sources.simulated import simulate
 from thinktime.sources.terminals import Interruption, Terminals
 
 
@@ -25,6 +26,31 @@ def test_the_play_goes_to_half_again_the_saturation_point(cpus: int, service_s: 
     assert (last - first) // step + 1 == scale.steps
     assert first <= saturation / 4, "from an idle machine"
     assert scale.think_s > 0.0
+
+
+def test_the_report_ends_with_the_upper_half_predicted_from_the_lower(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    station = {
+        "name": "cpu",
+        "discipline": "processor_sharing",
+        "servers": 2,
+        "service": "exponential(mean=0.05)",
+    }
+    parts = []
+    for users in (4, 8, 16, 24):
+        given = {"users": users, "think": "exponential(mean=0.5)", "length": 60, "interval": 1.0}
+        parts.append(tmp_path / str(users))
+        simulate("network", given | {"stations": [station]}, seed=users).record(parts[-1], trace=True)
+    log, page = parts[-1], tmp_path / "demo.html"
+    demo._report(log, page)
+    assert "How many users fit?" in page.read_text(encoding="utf-8")
+    assert "users fit" in capsys.readouterr().out
+    # A log of a demo has all its loads; here they are in four, which the command takes together.
+    assert run(["size", *map(str, parts), "-o", str(tmp_path / "size.html")]) == 0
+    text = (tmp_path / "size.html").read_text(encoding="utf-8")
+    assert 'id="figure-size-halves"' in text
+    assert "measured, upper half" in text
 
 
 def test_a_demo_in_miniature_fills_the_log(tmp_path: Path) -> None:

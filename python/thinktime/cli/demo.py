@@ -15,6 +15,8 @@ from thinktime.errors import InputError
 
 if TYPE_CHECKING:
     from thinktime._native import _InteractionDemand
+    from thinktime.documents.document import Section
+    from thinktime.log import Log
     from thinktime.sources.terminals import Interruption, Terminals
 
 STEPS = 11
@@ -35,8 +37,9 @@ def command(
     """Play a growing number of synthetic users on this machine, record it, and report.
 
     Measures the cost of a fork, a page fault and a context switch; estimates how many users this machine
-    supports; plays up to 50 percent more; and writes the report. Needs no privileges, and leaves only the log
-    and the report behind.
+    supports; plays up to 50 percent more; and writes the report, which ends with the prediction of the upper
+    half of the numbers of users from the lower half, next to what was measured. Needs no privileges, and
+    leaves only the log and the report behind.
 
     Examples:
 
@@ -136,7 +139,39 @@ def _report(output: Path, page: Path) -> None:
     from thinktime.documents.render import render
     from thinktime.log import Log
 
-    document = reports.build([Log.open(output)])
+    log = Log.open(output)
+    document = reports.build([log])
+    sized = _sized(log)
+    if sized is not None:
+        document = replace(document, sections=(*document.sections, sized))
     page.write_text(render(document, "html"), encoding="utf-8")
     messages.lines(f"- {finding.text}" for finding in document.findings[:5])
+    if sized is not None:
+        messages.line(f"- {sized.summary[0]}")
+        messages.note(f"another machine, other users: thinktime size {output} -o size.html")
     messages.line(f"{page}")
+
+
+def _sized(log: Log) -> Section | None:
+    """How many users fit, the upper half of the loads predicted from the lower; None without inputs."""
+    from thinktime.models.sizing import fit
+    from thinktime.predictions.size import goals, measured, section
+    from thinktime.predictions.size.answer import Plan, size
+    from thinktime.predictions.size.own_error import own_error
+    from thinktime.stats.estimate import NotApplicable
+
+    found = measured.measured([log], [log.path.name])
+    if isinstance(found, NotApplicable):
+        return None
+    fitted, plan, limits = fit(found.levels(), found.machine), Plan(), goals.default()
+    answers = section.Answers(
+        measured=found,
+        fitted=fitted,
+        sizes=(size(found, fitted, plan, limits, []),),
+        names=(section.plan_words(plan),),
+        checked=own_error(found),
+        goals=limits,
+        asked=(),
+        command="",
+    )
+    return section.section(answers)

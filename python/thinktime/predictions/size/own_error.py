@@ -69,6 +69,18 @@ def own_error(measured: Measured) -> tuple[Checked, ...]:
     return tuple(checked)
 
 
+def from_lower_half(measured: Measured) -> tuple[tuple[int, Estimate], ...]:
+    """Mean response for every measured number of users, predicted from the lower half of them alone."""
+    levels = measured.levels()
+    if len(levels) < 2:
+        return ()
+    fitted = fit(levels[: (len(levels) + 1) // 2], measured.machine)
+    responses = fitted.courses(measured.machine, levels[-1].users).response_s
+    return tuple(
+        (one.users, _interval(responses[:, one.users - 1], "s", one.n)) for one in measured.stretches
+    )
+
+
 def _interval(values: Array, unit: str, n: int) -> Estimate:
     low, middle, high = np.quantile(values, ENDS)
     return Estimate(value=float(middle), unit=unit, low=float(low), high=float(high), n=n, method="predicted")

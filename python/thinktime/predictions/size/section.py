@@ -16,7 +16,7 @@ from thinktime.predictions.size import mix, rules, surface, words
 from thinktime.predictions.size.answer import Fits, Plan, Row, Size, longer
 from thinktime.predictions.size.goals import Goal
 from thinktime.predictions.size.measured import Measured
-from thinktime.predictions.size.own_error import Checked
+from thinktime.predictions.size.own_error import Checked, from_lower_half
 from thinktime.predictions.size.percentiles import SHARING
 from thinktime.stats.estimate import Estimate
 
@@ -26,6 +26,10 @@ HALF_WIDTH = 0.15
 MEASURED, PREDICTED = (
     Key("measured", colour="system", shape="circle"),
     Key("predicted", colour="user", shape="line"),
+)
+USED, HELD_OUT = (
+    Key("measured, lower half", colour="system", shape="circle"),
+    Key("measured, upper half", colour="iowait", shape="circle"),
 )
 
 
@@ -69,7 +73,7 @@ def document(answers: Answers) -> Document:
         findings=(),
         explorer=replace(explored, always=tuple(checks(answers))),
         # The page begins with its sentences and figures.
-        sections=(replace(answer, title="Details", summary=(), figures=()),),
+        sections=(replace(answer, title="Details", summary=(), figures=tuple(halves(answers))),),
         facts=_facts(answers),
         facts_title="What was measured?",
         origin="Made by thinktime: the same log and options give the same page.",
@@ -285,6 +289,31 @@ def _figures(answers: Answers) -> Iterator[Figure]:
         [Point(key=PREDICTED, x=row.users, label=str(row.users), y=row.throughput) for row in drawn],
         [Point(key=MEASURED, x=one.users, label=str(one.users), y=one.throughput) for one in measured],
         "interactions per second",
+    )
+    yield from halves(answers)
+
+
+def halves(answers: Answers) -> Iterator[Figure]:
+    """Prediction from the lower half of the measured numbers of users, with the upper half drawn on it."""
+    found = from_lower_half(answers.measured)
+    if not found:
+        return
+    used = (len(found) + 1) // 2
+    points = [Point(key=PREDICTED, x=users, label=str(users), y=response) for users, response in found]
+    for at, one in enumerate(answers.measured.stretches):
+        key = USED if at < used else HELD_OUT
+        points.append(Point(key=key, x=one.users, label=str(one.users), y=one.response))
+    series = Series(points, order=(PREDICTED, USED, HELD_OUT))
+    title = "Predicted from the lower half of the loads"
+    yield Figure(
+        name="size-halves",
+        title=title,
+        chart=series.curves(Axis("users"), Axis.from_zero("response time [s]", series.rows())),
+        data=series.table("size-halves-data", title, "users", folded=True),
+        alt=f"Mean response, predicted: {series.course(PREDICTED)} users; measured and not used for it: "
+        f"{series.course(HELD_OUT)} users.",
+        keys=series.legend,
+        half=True,
     )
 
 
