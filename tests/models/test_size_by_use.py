@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
 import numpy as np
@@ -18,6 +19,7 @@ from thinktime.predictions.size import goals
 from thinktime.predictions.size.activity import Activity, activity
 from thinktime.predictions.size.answer import Plan
 from thinktime.predictions.size.by_use import by_use
+from thinktime.predictions.size.cliff import cliff, words
 from thinktime.predictions.size.enough import Watch
 from thinktime.predictions.size.memory import Memory, is_person
 from thinktime.stats.estimate import Estimate, NotApplicable
@@ -253,3 +255,20 @@ def test_a_recording_without_users_never_has_enough():
     watch = Watch(cpus=2)
     assert not any(watch.add(0.1, 0, 2.0 * at) for at in range(200))
     assert "too few samples" in watch.words
+
+
+def test_the_cliff_is_where_the_mean_fills_memory():
+    # (16 - 1) / 0.5 = 30 users fill it exactly; 30 suffice at half of the moments.
+    found = cliff(given(0.5 * GB, 0.1 * GB), 16 * GB, 100, 100)
+    assert found is not None
+    assert found.value == pytest.approx(30, abs=1)
+    assert cliff(given(0.5 * GB, 0.1 * GB), 16 * GB, 20, 100) is None
+    assert cliff(None, 16 * GB, 100, 100) is None
+    few = cliff(replace(given(0.5 * GB, 0.1 * GB), user=wide(0.5 * GB, 0.1 * GB)), 16 * GB, 2000, 400)
+    assert few.low < 27 < 34 < few.high
+    assert "response times beyond it leave out" in next(words(few, 40))
+    assert not list(words(few, 10))
+
+
+def wide(value: float, half: float) -> Estimate:
+    return Estimate(value=value, unit="byte", low=value - half, high=value + half, n=10, method="given")

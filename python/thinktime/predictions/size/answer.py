@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from thinktime.errors import InputError
 from thinktime.models.sizing import Changes, Courses, Fit, Machine
+from thinktime.predictions.size.cliff import cliff
 from thinktime.predictions.size.goals import Goal
 from thinktime.predictions.size.measured import Measured
 from thinktime.predictions.size.memory import Memory
@@ -149,6 +150,8 @@ class Size(Reached):
     """Largest relative difference between simulated means and those of the model."""
     rules: tuple[Judged, ...]
     """Rules that others use, with their errors on the log."""
+    cliff: Estimate | None
+    """Users with whom memory is full; None where it is not within the numbers looked at, or not known."""
 
 
 Kept = dict[Plan, "Curves"]
@@ -192,6 +195,12 @@ def size(measured: Measured, fitted: Fit, plan: Plan, goals: Sequence[Goal], ask
         marginal_s=found.marginal_s,
         knee=found.knee,
         agreement=curves.percentiles.agreement,
+        cliff=cliff(
+            curves.memory,
+            None if curves.memory_bytes is None else curves.memory_bytes * (1.0 - RESERVE),
+            USERS_MOST,
+            len(curves.alone_s),
+        ),
         rules=judge(
             Case(
                 measured=measured,

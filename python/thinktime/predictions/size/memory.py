@@ -192,7 +192,7 @@ def _memory(counted: Sequence[tuple[Array, Observations]], seen: Sequence[_Seen]
     means = np.array([in_use[at == one].mean() for one in levels])
     rises = len(levels) >= LEVELS_LEAST and levels.max() >= RISE_LEAST * max(levels.min(), 1.0)
     if rises:
-        user = _slope(levels, means)
+        user = growth(levels, means)
     elif len(each) > 1:
         user = batch_means.plain_mean(each.tolist()).with_unit("byte")
     else:
@@ -228,7 +228,7 @@ def _skewness(values: Array) -> float:
     return float(np.clip(np.mean(((values - values.mean()) / spread) ** 3), 0.0, 2.0))
 
 
-def _slope(levels: Array, means: Array) -> Estimate:
+def growth(levels: Array, means: Array) -> Estimate:
     """Growth of the memory in use for a further user, by the line through the means of the levels."""
     from scipy import stats
 

@@ -18,7 +18,7 @@ def of(answers: Answers) -> dict[str, Any]:
     fewest users that give a throughput, null where none do; each of ``predictions`` has ``users, quantity,
     value, low, high, unit, kind``, where ``kind`` is ``measured`` or ``predicted``; ``plans`` has the answer
     of each plan; ``checked`` the predictions of the log's own upper numbers of users;
-    ``rules`` the answers of rules that others use.
+    ``rules`` the answers of rules that others use; ``cliff`` the users with whom memory is full.
     """
     return {
         "answer": _answer(answers.first),
@@ -39,8 +39,13 @@ def of(answers: Answers) -> dict[str, Any]:
             }
             for one in answers.checked
         ],
+        "cliff": _cliff(answers.first.cliff),
         "rules": [_rule(one) for one in answers.first.rules if one.name != OURS],
     }
+
+
+def _cliff(found: Estimate | None) -> dict[str, Any] | None:
+    return None if found is None else {"users": found.value, "low": found.low, "high": found.high}
 
 
 def _rule(one: Judged) -> dict[str, Any]:

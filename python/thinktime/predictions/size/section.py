@@ -12,7 +12,7 @@ from thinktime.documents.series import Point, Series
 from thinktime.documents.wording import listed
 from thinktime.models.sizing import ASSUMPTIONS, SOURCE, Fit
 from thinktime.predictions import prediction as predicted
-from thinktime.predictions.size import mix, rules, surface, words
+from thinktime.predictions.size import cliff, mix, rules, surface, words
 from thinktime.predictions.size.answer import Fits, Plan, Row, Size, longer
 from thinktime.predictions.size.goals import Goal
 from thinktime.predictions.size.measured import Measured
@@ -127,6 +127,7 @@ def section(answers: Answers) -> Section:
 
 def _sentences(answers: Answers) -> Iterator[str]:
     yield from words.answer(answers.first)
+    yield from cliff.words(answers.first.cliff, answers.first.rows[-1].users)
     largest = mix.dominant(mix.classes(answers.measured))
     if largest is not None:
         yield largest
