@@ -49,6 +49,6 @@ def words(found: Estimate | None, most: int) -> Iterator[str]:
     ends = "" if found.high is None or found.low == found.high else f" ({found.low:.0f} to {found.high:.0f})"
     yield (
         f"Memory is full with {found.value:.0f}{ends} users. Beyond that, pages are reclaimed or swapped: "
-        "the number is predicted, but response times beyond it leave out the time to read pages back, and are "
-        "too short. For a machine that swaps whole processes, `thinktime predict swapping` has that time."
+        "the number is predicted, but response times beyond it leave out the time to read pages back, and "
+        "are too short. For a machine that swaps whole processes, `thinktime predict swapping` has that time."
     )

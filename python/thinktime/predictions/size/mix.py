@@ -35,7 +35,7 @@ class ClassOfWork:
 def classes(measured: Measured) -> tuple[ClassOfWork, ...]:
     """Classes by falling CPU time; empty where the log has fewer than two."""
     known = ~np.isnan(measured.services)
-    kinds, services = measured.kinds[known], measured.services[known]
+    kinds, services = _kinds(measured)[known], measured.services[known]
     names = np.unique(kinds)
     if len(names) < 2 or not services.sum() > 0.0:
         return ()
@@ -71,11 +71,16 @@ def resolved(plan: Plan, measured: Measured) -> Plan:
         return plan
     known = ~np.isnan(measured.services)
     services = measured.services[known] + measured.extra_cpu_s
-    weights = _weights(plan.mix, measured.kinds[known])
+    weights = _weights(plan.mix, _kinds(measured)[known])
     changed, mean = float((weights * services).sum() / weights.sum()), float(services.mean())
     size = len(services)
     influence = weights / weights.mean() * (services - changed) / changed - (services - mean) / mean
     return replace(plan, mix_cpu=changed / mean, mix_error=float(influence.std() / np.sqrt(size)))
+
+
+def _kinds(measured: Measured) -> NDArray[np.str_]:
+    """Class of each interaction; empty texts where the figures came without a log."""
+    return measured.kinds if len(measured.kinds) else np.full(len(measured.services), "")
 
 
 def _weights(mix: Sequence[tuple[str, float]], kinds: NDArray[np.str_]) -> Array:
