@@ -122,6 +122,7 @@ def read(path: Path, numbers_of: Callable[[object, str], Sequence[float]], *, se
             stretches=(),
             extra_cpu_s=0.0,
             services=_services(variation, cpu.value),
+            kinds=np.full(SERVICES, ""),
             memory=_memory(table, place),
             caveats=(),
         ),
