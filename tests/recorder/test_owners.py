@@ -12,80 +12,28 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import polars as pl
 import pytest
+from real_users import RECORD, Group, account, has_begun, missing
 
 from thinktime.log import Log
 
 HERE = Path(__file__).parent
-RECORD = [sys.executable, "-c", "from thinktime.cli import main; main()", "record"]
 LENGTH_S = 15.0
 """Length of the recordings; the loads end before."""
 LOAD_S = 9.0
 ALLOWED = {"1s": 0.05, "5s": 0.25}
 """Largest error by interval. What process 1 inherits of the orphans of several users is shared by what each
 end probably took: the more users have ends in one interval, the less is known."""
-GROUPS = (Path("/sys/fs/cgroup/cpuacct"), Path("/sys/fs/cgroup"))
+# One that every user may run; that of the tests may be root's alone.
+PYTHON = shutil.which("python3", path="/usr/bin:/usr/local/bin:/bin") or sys.executable
 LOADS = ("duty", "shell", "forks", "su", "python", "find", "orphans", "server")
 
 
-def missing() -> str:
-    """What this machine lacks for these tests; empty for nothing."""
-    if os.geteuid() != 0:
-        return "users can be made by root only"
-    absent = [name for name in ("cc", "su", "useradd", "userdel", "setpriv") if shutil.which(name) is None]
-    if absent:
-        return f"{', '.join(absent)}: not installed"
-    if not any((folder / "cgroup.procs").exists() for folder in GROUPS):
-        return "no control groups at /sys/fs/cgroup"
-    return ""
-
-
-pytestmark = pytest.mark.skipif(
-    bool(missing()) and os.environ.get("THINKTIME_REQUIRE_ALL") != "1", reason=missing()
-)
-
-
-class Group:
-    """A control group with the CPU time of its own tasks."""
-
-    def __init__(self, name):
-        parent = next(folder for folder in GROUPS if (folder / "cgroup.procs").exists())
-        self.folder = parent / name
-        self.folder.mkdir()
-        self.tasks = self.folder / "cgroup.procs"
-
-    def cpu_s(self):
-        usage = self.folder / "cpuacct.usage"
-        if usage.exists():
-            return int(usage.read_text()) * 1e-9
-        lines = dict(line.split() for line in (self.folder / "cpu.stat").read_text().splitlines())
-        return int(lines["usage_usec"]) * 1e-6
-
-    def empty(self):
-        """End every task of the group: a process that forks may need several turns."""
-        for _ in range(200):
-            pids = self.tasks.read_text().split()
-            if not pids:
-                return
-            for pid in map(int, pids):
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            time.sleep(0.01)
-        raise AssertionError(f"{self.folder} is not empty")
-
-
-@contextmanager
-def account(name):
-    """A user without a home, removed at the end; his number."""
-    subprocess.run(["useradd", "--no-create-home", "--shell", "/bin/sh", name], check=True)
-    try:
-        yield int(subprocess.run(["id", "-u", name], check=True, capture_output=True, text=True).stdout)
-    finally:
-        subprocess.run(["userdel", name], check=True, capture_output=True)
+LACKS = missing("cc", "su")
+pytestmark = pytest.mark.skipif(bool(LACKS) and os.environ.get("THINKTIME_REQUIRE_ALL") != "1", reason=LACKS)
 
 
 def command(load, program, name, number, group):
@@ -99,7 +47,7 @@ def command(load, program, name, number, group):
         return [program, load], False
     scripts = {
         "shell": "while :; do /bin/true; done",
-        "python": f"while :; do {sys.executable} -S -c 'sum(range(100000))'; done",
+        "python": f"while :; do {PYTHON} -S -c 'sum(range(100000))'; done",
         "find": "while :; do find /usr/lib -maxdepth 2 | head -300 | xargs ls -d | sort >/dev/null; done",
     }
     return ["/bin/sh", "-c", scripts[load]], False
@@ -116,31 +64,35 @@ def start(load, program, name, number, group):
     return subprocess.Popen(parent, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, cwd="/")
 
 
-def begin(log, interval, *prefix):
-    options = ["-o", str(log), "--interval", interval, "--duration", f"{LENGTH_S}s", "--jitter", "0"]
+def begin(log, interval, *prefix, by="uid"):
+    options = [
+        "-o",
+        str(log),
+        "--interval",
+        interval,
+        "--duration",
+        f"{LENGTH_S}s",
+        "--jitter",
+        "0",
+        "--by",
+        by,
+    ]
     return subprocess.Popen(
         [*prefix, *RECORD, *options], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
 
 
-def has_begun(log):
-    try:
-        return Log.open(log).tables != []
-    except Exception:
-        return False
-
-
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
     """Logs of the same eight users, one without exit messages; number and CPU time of each user."""
-    assert not missing(), missing()
+    assert not LACKS, LACKS
     folder = tmp_path_factory.mktemp("users")
     # The users run what is in it, and may not enter the folder of the tests.
     holder = tempfile.TemporaryDirectory(prefix="thinktime-loads-")
     Path(holder.name).chmod(0o755)
     program = Path(holder.name) / "loads"
     subprocess.run(["cc", "-O1", "-o", program, HERE / "loads.c"], check=True)
-    logs = {"1s": folder / "1s", "5s": folder / "5s", "without": folder / "without"}
+    logs = {name: folder / name for name in ("1s", "5s", "without", "groups")}
     no_admin = ["setpriv", "--bounding-set", "-net_admin", "--inh-caps", "-net_admin"]
     users, recorders = _Users(), []
     try:
@@ -150,6 +102,7 @@ def recorded(tmp_path_factory):
             begin(logs["1s"], "1s"),
             begin(logs["5s"], "5s"),
             begin(logs["without"], "5s", *no_admin),
+            begin(logs["groups"], "1s", by="cgroup"),
         ]
         deadline = time.monotonic() + 20
         while not all(map(has_begun, logs.values())):
@@ -184,6 +137,11 @@ def children(pid):
     return found
 
 
+def group_of(load):
+    """Path of the control group of a load, which has the name of its user."""
+    return f"/tt{os.getpid()}{load}"
+
+
 class _Users:
     """The users, their groups and their loads."""
 
@@ -193,7 +151,7 @@ class _Users:
         self.accounts = []
 
     def make(self, load):
-        name = self.names[load] = f"tt{os.getpid()}{load}"
+        name = self.names[load] = group_of(load)[1:]
         made = account(name)
         number = made.__enter__()
         self.accounts.append(made)
@@ -221,21 +179,23 @@ class _Users:
                 for child in children(parent.pid):
                     os.kill(child, signal.SIGKILL)
                 parent.communicate()
-            group.empty()
-            group.folder.rmdir()
+            group.remove()
         for made in self.accounts:
             made.__exit__(None, None, None)
 
 
 def counted(log, number):
-    users = Log.open(log).users().filter(pl.col("user") == f"uid:{number}").collect()
-    return users["cpu_exact_s"].sum()
+    return counted_for(log, f"uid:{number}")
+
+
+def counted_for(log, user):
+    return Log.open(log).users().filter(pl.col("user") == user).collect()["cpu_exact_s"].sum()
 
 
 def table(logs, used):
     rows = []
     for load, (number, truth) in used.items():
-        errors = {name: counted(log, number) / truth - 1 for name, log in logs.items()}
+        errors = {name: counted(log, number) / truth - 1 for name, log in logs.items() if name != "groups"}
         rows.append((load, truth, errors))
         print(
             f"{load:10} {truth:8.3f} s", *(f"{name} {100 * error:+6.1f} %" for name, error in errors.items())
@@ -257,6 +217,20 @@ def test_every_user_has_what_his_group_used(recorded):
         if abs(errors[interval]) > ALLOWED[interval]
     ]
     assert not wrong
+
+
+def test_every_control_group_has_what_its_counter_says(recorded):
+    """Also of processes that come and go; 1 % is for what a group uses between the readings of two groups."""
+    logs, used = recorded
+    errors = {load: counted_for(logs["groups"], group_of(load)) / used[load][1] - 1 for load in LOADS}
+    print({load: f"{100 * error:+.2f} %" for load, error in errors.items()})
+    assert max(map(abs, errors.values())) < 0.01
+    rows = Log.open(logs["groups"]).groups().collect()
+    sums = rows.group_by("group").agg(pl.col("cpu_s").sum())
+    exact = dict(sums.iter_rows())
+    # A child of the server may enter its group after the group's counter was read here.
+    alone = [load for load in LOADS if load != "server"]
+    assert max(abs(exact[group_of(load)] / used[load][1] - 1) for load in alone) < 1e-6
 
 
 def test_without_exit_messages_others_time_is_roots_and_the_log_says_how_much_may_be(recorded):

@@ -144,7 +144,7 @@ impl Groups {
             let before = group.before.take().or(zero);
             group.grown = before.map(|before| growth(&before, &now)).filter(|_| *has_begun);
             group.before = Some(now);
-            let used = group.grown.is_some_and(|grown| grown.iter().flatten().any(|amount| *amount > 0));
+            let used = group.grown.is_some_and(|grown| is_used(&grown));
             group.hot = if used { HOT_SAMPLES } else { group.hot.saturating_sub(1) };
             if group.hot == 0 && !group.ran {
                 group.files.close(reading, false);
@@ -230,11 +230,15 @@ impl Groups {
         std::mem::take(&mut self.gone_lately)
     }
 
-    /// Groups that used something in the last interval, with their amounts; the root is the machine and no group.
-    pub fn used(&self) -> impl Iterator<Item = (&Arc<str>, &Counts)> {
+    /// Groups whose amounts in the last interval are known, with them; the root is the machine and no group.
+    pub fn known(&self) -> impl Iterator<Item = (&Arc<str>, &Counts)> {
         let groups = self.table.iter().skip(1).filter(|group| !group.is_gone);
-        let amounts = groups.filter_map(|group| Some((&group.path, group.grown.as_ref()?)));
-        amounts.filter(|(_, grown)| grown.iter().flatten().any(|amount| *amount > 0))
+        groups.filter_map(|group| Some((&group.path, group.grown.as_ref()?)))
+    }
+
+    /// Those of them that used something.
+    pub fn used(&self) -> impl Iterator<Item = (&Arc<str>, &Counts)> {
+        self.known().filter(|(_, grown)| is_used(grown))
     }
 
     /// Groups that have memory, with it.
@@ -318,6 +322,11 @@ impl Groups {
             "vanished": self.gone,
         })
     }
+}
+
+/// True if anything has grown.
+pub fn is_used(grown: &Counts) -> bool {
+    grown.iter().flatten().any(|amount| *amount > 0)
 }
 
 /// Growth of each counter; `None` for one that is not there, or went back because it was reset.

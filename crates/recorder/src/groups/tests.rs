@@ -227,7 +227,8 @@ fn pseudonyms_leave_no_name_number_or_terminal_of_a_person() {
     write(
         folder.path(),
         "etc/passwd",
-        "root:x:0:0::/:/bin/sh\nalice:x:1003:1::/:/bin/sh\nbob:x:1004:1::/:/bin/sh\nredis:x:110:1::/:/bin/sh\n",
+        "root:x:0:0::/:/bin/sh\nalice:x:1003:1::/:/bin/sh\nbob:x:1004:1::/:/bin/sh\n\
+         charlotte:x:1005:1::/:/bin/sh\nredis:x:110:1::/:/bin/sh\n",
     );
     fs::create_dir_all(folder.path().join("run/systemd/system")).unwrap();
     write(
@@ -254,6 +255,7 @@ fn pseudonyms_leave_no_name_number_or_terminal_of_a_person() {
         ("job-2024.sh", "job-2024.sh".into()),
         ("éalice", format!("é{alice}")),
         ("sed", "sed".into()),
+        ("compute4charlot", format!("compute4{}", key.of("uid:1005"))),
     ] {
         assert_eq!(&*names.without_people(text, false), hidden);
     }

@@ -100,18 +100,20 @@ impl People {
     }
 
     /// Rows of the interval that the last sample ended. Names the users of `tables`, the first of which is `users`;
-    /// there the CPU times of users by control group are those of the groups.
+    /// there the CPU times of users by control group are those of the groups, and `empty` makes a row of a user
+    /// without usage.
     pub fn rows(
         &mut self,
         interval: Interval,
         watch: &Watch,
         tables: [(&TableSchema, &mut Vec<Row>); 2],
+        empty: impl Fn(&str) -> Row,
     ) -> PeopleRows {
         let [(schema, users), (commands_schema, commands)] = tables;
         let mut made = PeopleRows { presence: Vec::new(), groups: Vec::new(), attributed_s: None };
         if let Watch::Each(each) = watch {
             if self.by == By::Cgroup {
-                made.attributed_s = rows::by_groups(&mut self.groups, interval, schema, users);
+                made.attributed_s = rows::by_groups(&mut self.groups, schema, users, empty);
             }
             let mut shown = BTreeMap::new();
             for (schema, rows) in [(schema, users), (commands_schema, commands)] {

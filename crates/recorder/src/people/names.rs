@@ -19,6 +19,8 @@ const NOBODY: u32 = 65_534;
 /// Length from which the name of an account is replaced inside a word too: `alicejob` tells who runs it, while `ed`
 /// in `sed` does not [byte].
 const NAME_MIN: usize = 4;
+/// Length at which the kernel cuts the name of a program off [byte].
+const PROGRAM_MAX: usize = 15;
 /// Texts whose form without people is kept; more are forgotten.
 const TEXTS_MAX: usize = 4096;
 
@@ -288,7 +290,13 @@ fn with_pseudonyms(
             small[place..].starts_with(name.as_str()) && (name.len() >= NAME_MIN || is_word(name.len()))
         });
         let digits = text[place..].bytes().take_while(u8::is_ascii_digit).count();
-        let found = person.map(|(name, pseudonym)| (name.len(), pseudonym.clone())).or_else(|| {
+        // The kernel may have cut a name off within that of a person.
+        let rest = &small[place..];
+        let is_cut = text.len() == PROGRAM_MAX && rest.len() >= NAME_MIN;
+        let cut = people.iter().find(|(name, _)| is_cut && name.starts_with(rest));
+        let person = person.map(|(name, pseudonym)| (name.len(), pseudonym.clone()));
+        let cut = || cut.map(|(_, pseudonym)| (rest.len(), pseudonym.clone()));
+        let found = person.or_else(cut).or_else(|| {
             let is_number = digits > 0 && is_word(digits);
             is_number.then(|| number(&text[place..place + digits])).flatten().map(|found| (digits, found))
         });

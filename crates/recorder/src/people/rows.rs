@@ -6,8 +6,8 @@ use thinktime_log::{Row, TableSchema, Value, vocabulary};
 
 use super::memory::Memory;
 use super::names::{Names, Shown};
-use crate::groups::Groups;
 use crate::groups::counters::{AMOUNTS, Counts, GAUGES, STALLS};
+use crate::groups::{Groups, is_used};
 use crate::processes::census::{Census, Key};
 use crate::sample::rows::Interval;
 use crate::sample::sheet::{Draft, Sheet};
@@ -80,14 +80,16 @@ impl Sheets {
             }
             row
         };
-        let mut seen = BTreeMap::new();
-        for (path, grown) in groups.used() {
-            let mut row = begin(path);
-            set_amounts(&mut row, grown, interval.length_s);
-            rows.push(row.finish());
-            seen.insert(path.clone(), ());
+        let known: BTreeMap<_, _> = if is_beat { groups.known().collect() } else { groups.used().collect() };
+        for (path, grown) in &known {
+            // Nothing used is 0, and no row says so but that of a group with memory.
+            if memory.contains_key(*path) || is_used(grown) {
+                let mut row = begin(path);
+                set_amounts(&mut row, grown, interval.length_s);
+                rows.push(row.finish());
+            }
         }
-        let others = memory.keys().filter(|path| !seen.contains_key(*path));
+        let others = memory.keys().filter(|path| !known.contains_key(*path));
         rows.extend(others.map(|path| begin(path).finish()));
         rows
     }
@@ -138,13 +140,14 @@ pub fn name_users(
 /// Columns of CPU time, in the order of the times of an account.
 const CPU_COLUMNS: [&str; 3] = ["cpu_exact_s", "user_s", "system_s"];
 
-/// Replaces the CPU times of users by those of their groups, and adds a row for a group that has no process any more;
+/// Replaces the CPU times of users by those of their groups, and adds a row for a group that has no process any more,
+/// of whose other usage nothing was seen: `empty`;
 /// exact CPU time of all rows [s], `None` where no group has a counter.
 pub fn by_groups(
     groups: &mut Groups,
-    interval: Interval,
     schema: &TableSchema,
     users: &mut Vec<Row>,
+    empty: impl Fn(&str) -> Row,
 ) -> Option<f64> {
     let places = CPU_COLUMNS.map(|column| schema.position(column));
     let (Some(user), [Some(exact), Some(in_user), Some(in_system)]) = (schema.position("user"), places)
@@ -172,9 +175,7 @@ pub fn by_groups(
         }
     }
     for (path, times) in accounts {
-        let mut row = vec![Value::Null; schema.columns.len()];
-        row[schema.position("start")?] = Value::Time(interval.start_us);
-        row[user] = Value::from(path.as_str());
+        let mut row = empty(&path);
         for (place, ns) in places.into_iter().zip(times) {
             row[place] = Value::F64(ns as f64 * 1e-9);
         }

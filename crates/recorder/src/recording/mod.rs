@@ -22,6 +22,7 @@ use crate::kernel::files::Root;
 use crate::kernel::host;
 use crate::people::People;
 use crate::processes::Method;
+use crate::processes::census::Account;
 use crate::processes::watch::{ProcessTotals, Watch};
 use crate::recording::control::{Control, Progress};
 use crate::recording::lateness::{Clocks, Cycle, Meter};
@@ -512,6 +513,7 @@ impl<C: Clock> Recorder<C> {
             interval,
             &self.watch,
             [(&self.usage.users.schema, &mut users), (&self.usage.commands.schema, &mut commands)],
+            |user| self.usage.user_row(interval, user, &Account::default()),
         );
         let tables = self.tables;
         let rows = [

@@ -50,7 +50,8 @@ impl UsageSheets {
         active(census).map(|(user, account)| self.user_row(interval, &user, account)).collect()
     }
 
-    fn user_row(&self, interval: Interval, user: &str, account: &Account) -> Row {
+    /// The row of one of them.
+    pub fn user_row(&self, interval: Interval, user: &str, account: &Account) -> Row {
         let mut row = self.users.row();
         row.set("start", Value::Time(interval.start_us));
         row.set("user", user);
