@@ -6,11 +6,13 @@ import os
 import random
 import re
 import select
+import shutil
 import signal
 import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -290,6 +292,48 @@ def test_a_stop_is_named_and_no_short_interval_follows_it(tmp_path):
     assert causes["stopped"] >= 0.9 * sum(causes.values()) >= 12
     missed = [item for item in Log.open(log).manifest["incidents"] if item["kind"] == "missed_deadline"]
     assert sum(item["count"] for item in missed) == sum(causes.values())
+
+
+@contextlib.contextmanager
+def delays_accounted():
+    """The kernel accounts the waits of tasks that start meanwhile."""
+    switch = Path("/proc/sys/kernel/task_delayacct")
+    before = switch.read_text()
+    switch.write_text("1")
+    try:
+        yield
+    finally:
+        switch.write_text(before)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may switch the accounting of delays on")
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="setpriv: not installed")
+def test_waits_for_a_disk_are_counted_where_the_kernel_accounts_them(tmp_path):
+    writes = "dd if=/dev/zero of=$0 bs=4k count=400 oflag=dsync 2>/dev/null"
+    load = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "sh", "-c", writes]
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        Path(folder).chmod(0o777)
+        with delays_accounted():
+            recorder = begin(PROGRAMS["python"], tmp_path / "run", "--interval", "0.2s")
+            began = time.monotonic()
+            subprocess.run([*load, f"{folder}/file"], check=True)
+            took_s = time.monotonic() - began
+            time.sleep(0.5)
+            end(recorder)
+    users = Log.open(tmp_path / "run").users().collect()
+    waited_s = users.filter(pl.col("user") == "uid:65534")["io_delay_s"].sum()
+    assert 0.0 < waited_s <= took_s
+    commands = Log.open(tmp_path / "run").commands().collect()
+    by_command = commands.filter((pl.col("user") == "uid:65534") & (pl.col("command") == "dd"))
+    assert by_command["io_delay_s"].sum() > 0.9 * waited_s
+    page = run(*CLI, "analyse", "users", str(tmp_path / "run")).stdout
+    assert "waited longest for disks" in " ".join(page.split())
+    # Where it is off, nothing is claimed.
+    done = run(*PROGRAMS["python"], "-o", str(tmp_path / "off"), "--interval", "0.2s", "--duration", "0.5s")
+    assert done.returncode == 0, done.stderr
+    if Path("/proc/sys/kernel/task_delayacct").read_text().strip() == "0":
+        off = Log.open(tmp_path / "off").users().collect()
+        assert off["io_delay_s"].null_count() == off.height
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")

@@ -83,7 +83,7 @@ def _command(asked: Question) -> Callable[..., None]:
         for sentence in changed:
             messages.note(f"thinktime: {sentence}")
         with border.reading(*logs):
-            text = _rendered(asked, inputs, options, chosen, changed)
+            text = _rendered(asked, inputs, options, changed, (chosen, destination.width(output)))
             files = asked.files(inputs, options)
         destination.write(output, text)
         for path, text in files.items():
@@ -103,16 +103,19 @@ def _rendered(
     asked: Question,
     inputs: Sequence[Any],
     options: Any,
-    form: destination.Form,
     changed: Sequence[str],
+    shape: tuple[destination.Form, int],
 ) -> str:
     from thinktime.documents.document import Document
     from thinktime.documents.render import render, render_section
 
+    form, width = shape
     if form == "html":
         return render(warned(asked.document(inputs, options), changed), form)
     answer = warned(asked.answer(inputs, options), changed)
-    return render(answer, form) if isinstance(answer, Document) else render_section(answer, form)
+    if isinstance(answer, Document):
+        return render(answer, form, width)
+    return render_section(answer, form, width)
 
 
 def _parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Literal
@@ -13,6 +14,8 @@ from thinktime.errors import InputError, WorkError
 Form = render.Form
 SectionForm = Literal["text", "json", "csv"]
 """Format of a section: only documents become pages."""
+WIDTHS = (80, 160)
+"""Least and greatest width of text: tables need the one, and nobody reads longer lines than the other."""
 SUFFIXES: dict[str, Form] = {".html": "html", ".htm": "html", ".txt": "text", ".json": "json", ".csv": "csv"}
 
 
@@ -21,6 +24,17 @@ def form_of(output: Path | None) -> Form:
     if _target(output) is None or output is None:
         return "text"
     return SUFFIXES.get(output.suffix.lower(), "html")
+
+
+def width(output: Path | None = None) -> int:
+    """Columns of text: as COLUMNS says, or those of the terminal; a file has the same wherever it is made."""
+    if _target(output) is not None:
+        return render.WIDTH
+    asked = os.environ.get("COLUMNS", "")
+    columns = int(asked) if asked.isdecimal() else 0
+    if not columns and sys.stdout.isatty():
+        columns = os.get_terminal_size(sys.stdout.fileno()).columns
+    return min(max(columns, WIDTHS[0]), WIDTHS[1]) if columns else render.WIDTH
 
 
 def check(output: Path | None, force: bool, form: Form) -> None:

@@ -87,7 +87,7 @@ def command(
     elif folder or replications or resume:
         raise InputError(f"{design}: is a folder of runs; give the design to simulate")
     document = ExperimentQuestion().answer((runs,), ExperimentOptions(responses=tuple(response or ())))
-    messages.rendered(render(document, form))
+    messages.rendered(render(document, form, destination.width()))
     if output is not None:
         destination.write(output, render(document, destination.form_of(output)))
 

@@ -41,10 +41,10 @@ def command(
     """
     chosen = form or destination.form_of(output)
     destination.check(output, force, chosen)
-    destination.write(output, _rendered(logs, chosen))
+    destination.write(output, _rendered(logs, chosen, destination.width(output)))
 
 
-def _rendered(logs: list[Path], form: destination.Form) -> str:
+def _rendered(logs: list[Path], form: destination.Form, width: int) -> str:
     from thinktime import reports
     from thinktime.documents.render import render
     from thinktime.log import Log
@@ -53,4 +53,4 @@ def _rendered(logs: list[Path], form: destination.Form) -> str:
     opened = [Log.open(path) for path in logs]
     # Figures are drawn while the document is rendered.
     with reading(*opened):
-        return render(reports.build(opened), form)
+        return render(reports.build(opened), form, width)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from thinktime.cli import messages
-from thinktime.cli.destination import SectionForm
+from thinktime.cli.destination import SectionForm, width
 from thinktime.errors import InputError
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def command(
         section = Section(
             name="script", title=f"What is in {check}?", summary=(), tables=(_scripts((read(check),)),)
         )
-        messages.rendered(render_section(section, form))
+        messages.rendered(render_section(section, form, width()))
     else:
         section = Section(
             name="scripts",
@@ -65,7 +65,7 @@ def command(
             summary=("`thinktime scripts SCRIPT` prints a script; `-p script=FILE.toml` plays your own.",),
             tables=(_scripts(tuple(read(builtin_name) for builtin_name in builtin())), _demands(demands())),
         )
-        messages.rendered(render_section(section, form))
+        messages.rendered(render_section(section, form, width()))
 
 
 def _scripts(scripts: tuple[Script, ...]) -> Table:

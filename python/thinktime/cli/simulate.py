@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from thinktime.cli import messages
-from thinktime.cli.destination import SectionForm
+from thinktime.cli.destination import SectionForm, width
 from thinktime.cli.limits import MaxEvents, MaxMemory, Threads, limits_of
 from thinktime.cli.progress import counted
 from thinktime.errors import InputError
@@ -99,7 +99,7 @@ def command(
         )
         with counted("writing the log", replications) as progress:
             simulated.record(output, trace=trace, mode=mode, progress=progress)
-    messages.rendered(render_section(_section(simulated, output), form))
+    messages.rendered(render_section(_section(simulated, output), form, width()))
     if output is not None and form == "text":
         messages.line(f"{output}")
 

@@ -119,7 +119,9 @@ def command(
     plan = _plan({"cpus": cpus, "memory": memory, "think": think}, demand or ())
     plans = (plan, *(_variant(text, plan) for text in what_if or ()))
     command_ = _command(subject, goal or (), demand or ())
-    wanted = _Wanted(goals=tuple(goal or ()), users=users, plans=plans, command=command_)
+    wanted = _Wanted(
+        goals=tuple(goal or ()), users=users, plans=plans, command=command_, width=destination.width(output)
+    )
     destination.write(
         output, _of_site(site, wanted, chosen) if site else _of_logs(logs or [], wanted, chosen)
     )
@@ -233,6 +235,8 @@ class _Wanted:
     users: str | None
     plans: tuple[Plan, ...]
     command: str
+    width: int
+    """Columns of text."""
 
 
 def _of_logs(paths: list[Path], wanted: _Wanted, form: destination.Form) -> str:
@@ -253,7 +257,8 @@ def _of_logs(paths: list[Path], wanted: _Wanted, form: destination.Form) -> str:
         found = measured.measured(opened, [str(path) for path in paths])
     if isinstance(found, NotApplicable):
         raise InputError(f"{found.reason}; {found.remedy}")
-    return _rendered(_answers(found, fit(found.levels(), found.machine), asked, wanted), form, changed)
+    answers = _answers(found, fit(found.levels(), found.machine), asked, wanted)
+    return _rendered(answers, form, changed, wanted.width)
 
 
 def _by_use(logs: list[Log], wanted: _Wanted, form: destination.Form, changed: tuple[str, ...]) -> str:
@@ -279,7 +284,7 @@ def _by_use(logs: list[Log], wanted: _Wanted, form: destination.Form, changed: t
         return by_use.as_json(sizes[0], variants)
     if form == "html":
         return render(warned(by_use.document(sizes[0], variants), changed), form)
-    return render_section(warned(by_use.section(sizes[0], variants), changed), form)
+    return render_section(warned(by_use.section(sizes[0], variants), changed), form, wanted.width)
 
 
 def _of_site(path: Path, wanted: _Wanted, form: destination.Form) -> str:
@@ -291,7 +296,7 @@ def _of_site(path: Path, wanted: _Wanted, form: destination.Form) -> str:
     asked = _numbers(wanted.users, "--users") or _numbers(
         ",".join(f"{one:g}" for one in found.users) or None, f"{path}: users"
     )
-    return _rendered(_answers(found.measured, found.fitted, asked, wanted), form, ())
+    return _rendered(_answers(found.measured, found.fitted, asked, wanted), form, (), wanted.width)
 
 
 def _numbers(given: str | None, item: str) -> list[int]:
@@ -321,7 +326,7 @@ def _answers(found: Measured, fitted: Fit, asked: list[int], wanted: _Wanted) ->
     )
 
 
-def _rendered(answers: Answers, form: destination.Form, changed: tuple[str, ...]) -> str:
+def _rendered(answers: Answers, form: destination.Form, changed: tuple[str, ...], width: int) -> str:
     from thinktime.documents.render import render, render_section
     from thinktime.predictions.size import record, section
     from thinktime.questions.definition import warned
@@ -330,4 +335,4 @@ def _rendered(answers: Answers, form: destination.Form, changed: tuple[str, ...]
         return json.dumps(record.of(answers), indent=2) + "\n"
     if form == "html":
         return render(warned(section.document(answers), changed), form)
-    return render_section(warned(section.section(answers), changed), form)
+    return render_section(warned(section.section(answers), changed), form, width)

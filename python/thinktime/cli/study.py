@@ -86,7 +86,7 @@ def command(
         )
         outcome = run(study, settings, table)
         progress(1.0, "writing")
-        text = _rendered(outcome, chosen)
+        text = _rendered(outcome, chosen, destination.width(output))
     destination.write(output, text)
 
 
@@ -99,7 +99,7 @@ def _list() -> None:
         messages.lines([name, f"  {study.paper.title}", f"  {study.paper.citation}", f"  {tables}"])
 
 
-def _rendered(outcome: Outcome, form: destination.Form) -> str:
+def _rendered(outcome: Outcome, form: destination.Form, width: int) -> str:
     from thinktime.documents.render import render
     from thinktime.studies import cells_render
     from thinktime.studies.study_report import report
@@ -108,4 +108,4 @@ def _rendered(outcome: Outcome, form: destination.Form) -> str:
         return cells_render.to_json(outcome.cells, outcome.claims)
     if form == "csv":
         return cells_render.to_csv(outcome.cells)
-    return render(report(outcome), form)
+    return render(report(outcome), form, width)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from thinktime.cli import messages
-from thinktime.cli.destination import SectionForm
+from thinktime.cli.destination import SectionForm, width
 
 if TYPE_CHECKING:
     from thinktime.documents.document import Section
@@ -35,7 +35,7 @@ def command(
     from thinktime.sources.simulated import find, systems
 
     section = _list(systems()) if name is None else _parameters(find(name))
-    messages.rendered(render_section(section, form))
+    messages.rendered(render_section(section, form, width()))
 
 
 def _list(systems: tuple[System, ...]) -> Section:

@@ -36,6 +36,7 @@ def blocks_of(values, limits=None, names=LIMITS):
     cloud = np.arange(0, n, max(1, n // 1000))
     state = Resources(
         idle=nothing,
+        low_priority=nothing,
         disk_busy=nothing,
         memory_stall=nothing,
         swapping=nothing,

@@ -50,6 +50,23 @@ def bounded(n=600, seed=1, pressure=1.0):
     }
 
 
+def test_work_at_low_priority_does_not_exhaust_the_cpu(log_of):
+    """Work at nice 19 fills what the others leave: the machine can do as much of all else as without it."""
+    without, filled = bounded(pressure=0.3), bounded(pressure=0.3)
+    filled["nice_s"], filled["idle_s"] = without["idle_s"], without["nice_s"]
+    share = saturation.analyse(log_of(without, name="without")).saturated_share["cpu"].value
+    result = saturation.analyse(log_of(filled, name="filled"))
+    assert result.saturated_share["cpu"].value == share < 0.2
+    (caveat,) = [item for item in result.caveats if item.kind == "low_priority"]
+    assert caveat.values["free"] == sum(point.limit not in {"cpu", "memory"} for point in result.points)
+    assert "full only because of work at low priority (nice)" in " ".join(section(result).caveats)
+    # The canary: the same time as that of all other users.
+    filled["user_s"], filled["nice_s"] = filled["user_s"] + filled["nice_s"], without["nice_s"]
+    result = saturation.analyse(log_of(filled, name="used"))
+    assert result.saturated_share["cpu"].value == 1.0
+    assert "low_priority" not in {item.kind for item in result.caveats}
+
+
 def test_the_frontier_is_maximal_and_its_limits_are_those_put_in(log_of):
     result = saturation.analyse(log_of(bounded()))
     assert [item.name for item in result.dimensions] == ["user_time", "page_faults", "disk_operations"]

@@ -116,6 +116,7 @@ def test_limits_come_in_the_stated_order():
     nan = np.nan
     state = resources.Resources(
         idle=np.array([0.0, 0.0, 0.5, 0.5, 0.5, nan, nan]),
+        low_priority=np.array([1.0, nan, 0.0, 0.5, 0.5, nan, nan]),
         disk_busy=np.array([1.0, 1.0, 1.0, 1.0, 0.1, nan, nan]),
         memory_stall=np.array([0.5, 0.0, 0.0, 0.0, 0.0, nan, nan]),
         swapping=np.full(7, nan),

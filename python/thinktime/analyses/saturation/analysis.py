@@ -185,6 +185,7 @@ def analyse(
         ceilings=rates,
         caveats=(
             *_caveats(blocks, points, pairs, trend),
+            *_gives_way(points, thresholds),
             *([] if chosen is None else [Caveat("loads_chosen", users=chosen)]),
         ),
     )
@@ -264,6 +265,13 @@ def _shares(blocks: Blocks, level: float, chosen: str | None) -> dict[str, Estim
         return shares
     method = f"share of a play of {chosen} users"
     return {name: share.without_interval(method) for name, share in shares.items()}
+
+
+def _gives_way(points: tuple[FrontierPoint, ...], thresholds: Thresholds) -> tuple[Caveat, ...]:
+    """Caveat on points at which the CPU was full, but not of work that others had to wait for."""
+    full = [point for point in points if point.idle is not None and point.idle < thresholds.idle_below]
+    free = sum(point.limit not in {"cpu", "memory"} for point in full)
+    return (Caveat("low_priority", free=free, points=len(points)),) if free else ()
 
 
 def _caveats(

@@ -155,6 +155,7 @@ class _Gathered:
             reals, integers, empty = np.zeros(0), np.zeros(0, np.int64), np.zeros((0, dimensions))
             state = Resources(
                 idle=reals,
+                low_priority=reals,
                 disk_busy=reals,
                 memory_stall=reals,
                 swapping=reals,

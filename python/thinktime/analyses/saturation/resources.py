@@ -22,6 +22,7 @@ _Array = NDArray[np.float64]
 
 CPU_ROLES = ("user_time", "system_time", "idle_time")
 SWAP = ("swap_in_pages", "swap_out_pages")
+LOW = "nice_s"
 DRIVE_BUSY = re.compile(r"drive\d+_busy_s")
 BOTH_BUSY = ("ticks_user_both", "ticks_system_both", "ticks_idle_both")
 """Ticks that found two drives busy: if there are none, a controller serves one drive at a time."""
@@ -67,6 +68,8 @@ class Resources:
 
     idle: _Array
     """Idle share of the CPU time, 0 to 1."""
+    low_priority: _Array
+    """Share of the CPU time of work at low priority (nice), 0 to 1, which gives way to all other work."""
     disk_busy: _Array
     """Busy share of the busiest disk's time, 0 to 1; of all disks together if the log does not separate
     them, or if a controller serves one drive at a time."""
@@ -80,6 +83,7 @@ class Resources:
     def limits(self, thresholds: Thresholds) -> NDArray[np.int8]:
         """Resource exhausted in each interval: an index into `LIMITS`, beyond its end one of the ceilings.
 
+        A CPU that works at low priority is free for all other work, as an idle one is.
         Memory, else the CPU, else the first ceiling that was reached, else a disk. Memory comes first
         because a shortage of it uses up disks and CPU too. An exhausted CPU comes before a ceiling
         (Bard 1971, Figure 7).
@@ -94,7 +98,7 @@ class Resources:
         measured |= ~np.isnan(self.ceilings).all(axis=1) if reached else False
         choices = [
             stalled,
-            self.idle < thresholds.idle_below,
+            self.idle + np.nan_to_num(self.low_priority) < thresholds.idle_below,
             *reached,
             self.disk_busy > thresholds.disk_above,
             ~measured,
@@ -199,15 +203,27 @@ class Meter:
     def columns(self) -> tuple[str, ...]:
         """Columns of the samples that `read` needs."""
         capped = [name for ceiling in self.ceilings for name in ceiling.columns]
-        return (*self._cpu, "steal_s", "disk_busy_s", "psi_memory_some_s", *SWAP, *self._metered, *capped)
+        return (
+            *self._cpu,
+            LOW,
+            "steal_s",
+            "disk_busy_s",
+            "psi_memory_some_s",
+            *SWAP,
+            *self._metered,
+            *capped,
+        )
 
     def read(self, chunk: Observations) -> Resources:
         """Use of the resources in the intervals of `chunk`, which must hold `columns`."""
         idle = chunk.total(self._idle) if self._idle else np.full(len(chunk), np.nan)
         cpu = chunk.total([*self._cpu, "steal_s"])
+        # Beyond the total only where the log counts it apart from its CPU time.
+        low = np.minimum(chunk.total([LOW]), cpu)
         reached = [chunk.rate(ceiling.columns) / ceiling.per_s for ceiling in self.ceilings]
         return Resources(
             idle=np.divide(idle, cpu, out=np.full(len(chunk), np.nan), where=cpu > 0),
+            low_priority=np.divide(low, cpu, out=np.full(len(chunk), np.nan), where=cpu > 0),
             disk_busy=self._busiest(chunk),
             memory_stall=chunk.rate(["psi_memory_some_s"]),
             swapping=np.minimum(*(chunk.rate([name]) for name in SWAP)),

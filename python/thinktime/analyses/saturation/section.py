@@ -41,6 +41,10 @@ WORDS: Mapping[str, Callable[..., str]] = {
         f"At {free} of {points} frontier points no resource was exhausted: there the frontier shows the load "
         "that was offered, not the most that the machine can do."
     ),
+    "low_priority": lambda free, points: (
+        f"At {free} of {points} frontier points the CPU was full only because of work at low priority "
+        "(nice), which gives way to all other work: it counts as free there."
+    ),
     "still_growing": lambda: (
         "The frontier still moved outwards in the second half: more than this is possible."
     ),

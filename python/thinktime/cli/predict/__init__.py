@@ -76,7 +76,7 @@ def with_inputs(
         output, form, force = (values.pop(name) for name in _OUTPUT)
         chosen = form or destination.form_of(output)
         destination.check(output, force, chosen)
-        destination.write(output, _rendered(function(**values), chosen))
+        destination.write(output, _rendered(function(**values), chosen, destination.width(output)))
 
     parameters = []
     for parameter in inspect.signature(function, eval_str=True).parameters.values():
@@ -95,15 +95,15 @@ def with_inputs(
     return called
 
 
-def _rendered(answer: Section | Document, form: destination.Form) -> str:
+def _rendered(answer: Section | Document, form: destination.Form, width: int) -> str:
     """Text of the answer; the page of a single section has the section's sentences as findings."""
     from thinktime.documents.document import Document, Finding
     from thinktime.documents.render import render, render_section
 
     if isinstance(answer, Document):
-        return render(answer, form)
+        return render(answer, form, width)
     if form != "html":
-        return render_section(answer, form)
+        return render_section(answer, form, width)
     page = Document(
         title=answer.title,
         subtitle=answer.method,

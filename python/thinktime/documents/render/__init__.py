@@ -7,23 +7,29 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from thinktime.documents.document import Document, Section
 
-__all__ = ["Form", "render", "render_section"]
+__all__ = ["WIDTH", "Form", "render", "render_section"]
 
 Form = Literal["html", "text", "json", "csv"]
+WIDTH = 100
+"""Columns of text whose reader's width is not known."""
 
 
-def render(document: Document, form: Form) -> str:
-    """Document in one of the formats."""
+def render(document: Document, form: Form, width: int = WIDTH) -> str:
+    """Document in one of the formats; text has lines of at most `width` columns where words can be broken."""
     from thinktime.documents.render import csv, html, json, text
 
-    renderers = {"html": html.render, "text": text.render, "json": json.render, "csv": csv.render}
+    if form == "text":
+        return text.render(document, width)
+    renderers = {"html": html.render, "json": json.render, "csv": csv.render}
     return renderers[form](document)
 
 
-def render_section(section: Section, form: Literal["text", "json", "csv"]) -> str:
+def render_section(section: Section, form: Literal["text", "json", "csv"], width: int = WIDTH) -> str:
     """Section in one of the formats, with a final line break; only documents become pages."""
     from thinktime.documents.render import csv, json, text
 
-    renderers = {"text": text.render_section, "json": json.render_section, "csv": csv.render_section}
-    rendered = renderers[form](section)
+    if form == "text":
+        rendered = text.render_section(section, width)
+    else:
+        rendered = (json if form == "json" else csv).render_section(section)
     return rendered if rendered.endswith("\n") else rendered + "\n"

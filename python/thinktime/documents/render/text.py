@@ -8,14 +8,16 @@ from collections.abc import Iterator, Sequence
 
 from thinktime.documents import format as shown
 from thinktime.documents.document import DATA_IN, Document, Figure, Section, Table
+from thinktime.documents.render import WIDTH
 from thinktime.documents.render.escape import escaped_document
 
-WIDTH = 100
 ROWS_MAX = 60
 NAMES_MAX = 1000
 """Length of the rows' names beyond which a folded table prints only their number."""
 PROSE_MIN = 80
 """A table with a longer cell is a list of sentences, not a grid of numbers."""
+FIRST_MIN = 20
+"""Columns that the first cell of a row keeps at least."""
 GAP = "  "
 
 
@@ -114,8 +116,11 @@ def _table(table: Table, width: int, data_in: str) -> str:
     lines = [_wrapped(table.caption, width)]
     for block in _blocks(headings, rows[:ROWS_MAX], width):
         body = [[row[index] for index in block] for row in [headings, *rows[:ROWS_MAX]]]
-        grid = list(_grid(body, "".join(sides[index] for index in block), None))
-        lines.extend(["", grid[0], "-" * max(_columns(line) for line in grid), *grid[1:]])
+        head, *others = _narrowed(body, width)
+        of_rows = [*head, *(line for row in others for line in row)]
+        grid = list(_grid(of_rows, "".join(sides[index] for index in block), None))
+        rule = "-" * max(_columns(line) for line in grid)
+        lines.extend(["", *grid[: len(head)], rule, *grid[len(head) :]])
     if len(rows) > ROWS_MAX:
         lines.append(f"... and {len(rows) - ROWS_MAX} more rows, all in {data_in}")
     if not rows:
@@ -156,6 +161,20 @@ def _blocks(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) 
             block = [0]
         block.append(index)
     yield block
+
+
+def _narrowed(rows: Sequence[Sequence[str]], width: int) -> Iterator[list[list[str]]]:
+    """Lines of each row: a first cell that leaves the others no room goes on in the next line."""
+    widths = [max(_columns(row[index]) for row in rows) for index in range(len(rows[0]))]
+    room = width - sum(widths[1:]) - len(GAP) * (len(widths) - 1)
+    for row in rows:
+        if widths[0] <= room or room < FIRST_MIN:
+            yield [list(row)]
+            continue
+        first, *more = textwrap.wrap(
+            row[0], room, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+        ) or [""]
+        yield [[first, *row[1:]], *([text, *[""] * (len(row) - 1)] for text in more)]
 
 
 def _grid(rows: Sequence[Sequence[str]], sides: str, width: int | None) -> Iterator[str]:

@@ -1,0 +1,86 @@
+"""The width of text: that of the terminal, so that no line of a report is broken by it."""
+
+import fcntl
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+
+from thinktime import reports
+from thinktime.cli import destination
+from thinktime.documents.document import Column, Section, Table
+from thinktime.documents.render import render, render_section
+
+CLI = [sys.executable, "-c", "from thinktime.cli import main; main()"]
+
+
+def without_columns():
+    return {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+
+
+def widest(text):
+    return max(map(len, text.splitlines()))
+
+
+def on_terminal(columns, *arguments):
+    """What a command prints on a terminal of so many columns."""
+    controller, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    with subprocess.Popen(
+        [*CLI, *arguments], stdin=subprocess.DEVNULL, stdout=terminal, env=without_columns()
+    ) as running:
+        os.close(terminal)
+        text = b""
+        while True:
+            try:
+                read = os.read(controller, 65536)
+            except OSError:  # the terminal of a program that has ended
+                break
+            if not read:
+                break
+            text += read
+    os.close(controller)
+    assert running.returncode == 0
+    return text.decode().replace("\r\n", "\n")
+
+
+@pytest.mark.parametrize("columns", [80, 132])
+def test_an_answer_has_the_width_of_the_terminal(log, columns):
+    text = on_terminal(columns, "analyse", "recording", str(log.path))
+    # 16 columns: the longest word, which is not broken.
+    assert columns - 16 < widest(text) <= columns
+
+
+def test_the_width_is_what_columns_asks_for_and_a_file_has_its_own(monkeypatch, tmp_path):
+    for asked, columns in (("80", 80), ("30", 80), ("120", 120), ("999", 160), ("", 100), ("many", 100)):
+        monkeypatch.setenv("COLUMNS", asked)
+        # The tests' standard output is no terminal.
+        assert {destination.width(), destination.width(Path("-"))} == {columns}, asked
+        assert destination.width(tmp_path / "report.txt") == 100
+
+
+def test_a_report_fits_80_columns_and_uses_what_there_is(log):
+    document = reports.build([log])
+    for columns in (80, 100, 160):
+        assert columns - 16 < widest(render(document, "text", columns)) <= columns
+
+
+def test_a_long_first_cell_goes_on_in_the_next_line():
+    name = "a quantity whose name leaves no room for the number that belongs to it"
+    table = Table(
+        name="t",
+        caption="Caption",
+        columns=(Column("quantity"), Column("value", unit="s")),
+        rows=((name, 1.5),),
+    )
+    section = Section(name="s", title="Title", summary=(), tables=(table,))
+    text = render_section(section, "text", 80)
+    assert widest(text) <= 80
+    assert name not in text
+    assert name in " ".join(line.split("  1.50")[0].strip() for line in text.splitlines())
+    assert name in render_section(section, "text", 120)
