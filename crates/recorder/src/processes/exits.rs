@@ -467,6 +467,8 @@ pub(crate) fn hostile<'a>(messages: impl Iterator<Item = &'a [u8]>) {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use std::os::unix::process::CommandExt;
+    use std::process::Command;
     use std::sync::{Mutex, PoisonError};
 
     use proptest::prelude::*;
@@ -601,25 +603,10 @@ pub(crate) mod tests {
     /// Held by a test that counts ends: the children of another would find no room either.
     pub(crate) static STORM: Mutex<()> = Mutex::new(());
 
-    /// Forks a child that becomes `user`, computes a little and ends, and waits for it, `count` times.
-    pub(crate) fn fork_and_wait(count: usize, user: u32) {
+    /// Starts a program as `user` and waits for its end, `count` times.
+    pub(crate) fn run_and_wait(count: usize, user: u32) {
         for _ in 0..count {
-            // SAFETY: the child allocates nothing and takes no lock, which is safe in a program with threads. The
-            // system call concerns its own thread alone, unlike the function of the C library.
-            match unsafe { libc::fork() } {
-                0 => unsafe {
-                    libc::syscall(libc::SYS_setresuid, user, user, user);
-                    std::hint::black_box(
-                        (0..200_000u64).fold(user.into(), |word: u64, step| word.rotate_left(7) ^ step),
-                    );
-                    libc::_exit(0)
-                },
-                pid => {
-                    assert!(pid > 0);
-                    // SAFETY: waits for the child above, and asks for no status.
-                    assert_eq!(unsafe { libc::waitpid(pid, std::ptr::null_mut(), 0) }, pid);
-                }
-            }
+            assert!(Command::new("true").uid(user).status().unwrap().success());
         }
     }
 
@@ -638,7 +625,7 @@ pub(crate) mod tests {
             exits.clear();
         }
         // Nobody reads meanwhile.
-        fork_and_wait(200, 65_534);
+        run_and_wait(200, 65_534);
         let complete = large.at_sample(SystemClock.now()).unwrap();
         assert!(complete.is_complete && children(complete) >= 200, "{}", children(complete));
         let lossy = small.at_sample(SystemClock.now()).unwrap();
@@ -647,7 +634,7 @@ pub(crate) mod tests {
         assert_eq!(large.clear(), 0);
         // Others on this machine may fill so little room too, but not each time.
         let is_complete = (0..100).any(|_| {
-            fork_and_wait(1, 65_534);
+            run_and_wait(1, 65_534);
             let departures = small.at_sample(SystemClock.now()).unwrap();
             let is_complete = departures.is_complete && children(departures) == 1;
             small.clear();

@@ -13,7 +13,7 @@ use thinktime_log::{Log, LogWriter, Manifest, OpenMode, Row, Session, SharedWrit
 use super::Recorder;
 use crate::kernel::clock::{Clock, Moment, SystemClock};
 use crate::processes::By;
-use crate::processes::exits::tests::{STORM, fork_and_wait};
+use crate::processes::exits::tests::{STORM, run_and_wait};
 use crate::recording::options::RecordOptions;
 
 pub(super) const SECOND: i64 = 1_000_000_000;
@@ -474,14 +474,9 @@ struct Storm {
 
 /// CPU time of the children that this process waited for [s].
 fn waited_s() -> f64 {
-    // SAFETY: all-zero is a valid rusage, and the call fills it.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        assert_eq!(libc::getrusage(libc::RUSAGE_CHILDREN, &mut usage), 0);
-        usage
-    };
-    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 * 1e-6;
-    seconds(usage.ru_utime) + seconds(usage.ru_stime)
+    let own = fs::read("/proc/self/stat").unwrap();
+    let own = crate::proc::process_stat::parse(&own, "/proc/self/stat").unwrap();
+    (own.children_user_ticks + own.children_system_ticks) as f64 / crate::kernel::host::clock_ticks() as f64
 }
 
 /// A storm as recorded with little or with usual room for messages; `None` without permission.
@@ -499,7 +494,7 @@ fn recorded_storm(is_narrow: bool) -> Option<Storm> {
     let before_s = waited_s();
     for _ in 0..3 {
         // Nobody reads meanwhile.
-        fork_and_wait(800, 65_534);
+        run_and_wait(300, 65_534);
         recorder.sample(&writer, 0.0).unwrap();
     }
     let children_s = waited_s() - before_s;
