@@ -197,13 +197,14 @@ class Fit:
     def courses(self, machine: Machine, users: int, changed: Changes | None = None) -> Courses:
         """Prediction for `machine` by every draw."""
         rates, changes = _Rates.of(machine, users), changed or Changes()
-        # Independent of the draws of the work, and the same for every machine.
-        random = np.random.default_rng([SEED_OF_CHANGES, len(self.draws)])
-        factors = np.exp(changes.cpu_error * random.permutation(_normal(len(self.draws)))).tolist()
-        works = [
-            replace(changes.of(work), cpu_s=changes.of(work).cpu_s * factor)
-            for work, factor in zip(self.draws, factors, strict=True)
-        ]
+        works = [changes.of(work) for work in self.draws]
+        if changes.cpu_error > 0.0:
+            # Independent of the draws of the work, and the same for every machine.
+            random = np.random.default_rng([SEED_OF_CHANGES, len(works)])
+            factors = np.exp(changes.cpu_error * random.permutation(_normal(len(works)))).tolist()
+            works = [
+                replace(work, cpu_s=work.cpu_s * factor) for work, factor in zip(works, factors, strict=True)
+            ]
         found = [_course(work, rates, users) for work in works]
         return Courses(
             response_s=np.array([one.response_s for one in found]) * self.errors[:, None],

@@ -113,10 +113,11 @@ def _pearson(z: Array, skewness: Array) -> Array:
     """Distribution function of a standardised Pearson III variate of positive skewness, or normal."""
     from scipy import special
 
-    skewness = np.broadcast_to(np.asarray(skewness), z.shape)
-    shape = 4.0 / np.maximum(skewness, 1e-3) ** 2
-    gamma = special.gammainc(shape, np.maximum(shape + z * np.sqrt(shape), 0.0))
-    result: Array = np.where(skewness > 1e-3, gamma, special.ndtr(z))
+    result: Array = special.ndtr(z)
+    skewed = skewness > 1e-3
+    if skewed.any():
+        shape = 4.0 / skewness[skewed] ** 2
+        result[:, skewed] = special.gammainc(shape, np.maximum(shape + z[:, skewed] * np.sqrt(shape), 0.0))
     return result
 
 
