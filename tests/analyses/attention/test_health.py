@@ -11,7 +11,7 @@ from thinktime.analyses.health.section import LABELS, section
 from thinktime.analyses.health.words import FINDINGS, sentence, step
 from thinktime.documents.document import Document
 from thinktime.documents.render import render
-from thinktime.log import LogWriter
+from thinktime.log import Log, LogWriter
 
 SEEDS = 15
 """Logs of each kind in which nothing may be found. None of 60 means at most 4.9 % of such logs, with 95 %."""
@@ -176,6 +176,18 @@ def test_the_remedy_for_unseen_processes_is_not_root_where_the_recorder_was_root
     recorder = None if exits is None else {"processes": {"exits": exits}}
     check = analyse(write(tmp_path / "log", tables, recorder=recorder)).of("inherited")
     assert words in step(check)
+
+
+@pytest.mark.parametrize(("way", "said"), [("forward", True), ("back", False)])
+def test_a_clock_set_forward_is_named_where_it_looks_like_a_gap(tmp_path, way, said):
+    tables = healthy("office", 5)
+    with_a_gap(tables)
+    write(tmp_path / "log", tables)
+    with LogWriter.open(tmp_path / "log", "resume", source="test") as writer:
+        writer.incident("clock_step", f"the wall clock was set {way}; lengths are monotonic")
+    check = analyse(Log.open(tmp_path / "log")).of("gaps")
+    assert check.found
+    assert ("The wall clock was set forward once" in sentence(check)) == said
 
 
 def test_every_kind_of_finding_is_tested():

@@ -136,7 +136,12 @@ def gaps(log: Readings) -> Check:
         section="recording",
         rank=3,
         worst_us=int(start_us[longest]) if longest is not None else None,
-        values={"gaps": len(missing), "missing_s": lost_s, "longest_s": float(missing.max())}
+        values={
+            "gaps": len(missing),
+            "missing_s": lost_s,
+            "longest_s": float(missing.max()),
+            "steps": log.clock_steps,
+        }
         if found
         else {},
     )

@@ -55,6 +55,8 @@ class Readings:
     users: Sums
     names: dict[str, str]
     """Readable names by key of a user."""
+    clock_steps: int
+    """Times at which the wall clock was set forward, each of which looks like a gap."""
     ends_told: bool
     """True if the kernel told the recorder of the last session which processes ended."""
     largest: UserTimes
@@ -125,6 +127,7 @@ def read(log: Log) -> Readings:
         cpus=float(stated) if stated else (accounted or 0.0) / length_s if length_s else 0.0,
         users=_named(by_group(by_user, "user", USERS), "user"),
         names=users.readable(log) | users.played(log),
+        clock_steps=_clock_steps(log),
         ends_told=_ends_told(log),
         largest=users.over_time(log, samples.start_us, LARGEST),
         disks=_table(log, "disks", "device", DISKS),
@@ -132,6 +135,13 @@ def read(log: Log) -> Readings:
         traffic=_traffic(log, samples),
         groups=_table(log, "groups", "group", GROUPS),
         group_names=users.readable(log, ("groups",), "group"),
+    )
+
+
+def _clock_steps(log: Log) -> int:
+    incidents = log.manifest["incidents"]
+    return sum(
+        item["count"] for item in incidents if item["kind"] == "clock_step" and "forward" in item["detail"]
     )
 
 

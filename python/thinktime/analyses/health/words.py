@@ -116,9 +116,13 @@ def _inherited(share: float, user: str, user_s: float | None, of_s: float | None
     )
 
 
-def _gaps(gaps: int, missing_s: float, longest_s: float) -> str:
+def _gaps(gaps: int, missing_s: float, longest_s: float, steps: int) -> str:
     text = f"Nothing was recorded for {shown.duration(missing_s)}, in {shown.count(gaps, 'gap')}"
-    return f"{text}." if gaps == 1 else f"{text}; the longest lasted {shown.duration(longest_s)}."
+    text = f"{text}." if gaps == 1 else f"{text}; the longest lasted {shown.duration(longest_s)}."
+    if steps:
+        times = "once" if steps == 1 else shown.count(steps, "time")
+        text += f" The wall clock was set forward {times} while it was recorded, which looks like a gap."
+    return text
 
 
 def _faulty(share: float, interface: str, errors: float, drops: float) -> str:
