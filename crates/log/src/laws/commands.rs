@@ -115,3 +115,31 @@ fn compare(user: &str, pair: &Pair, first: usize, file: &Path, report: &mut Repo
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{AMOUNTS, CPU_TIMES, Commands, Pair};
+    use crate::laws::Report;
+
+    /// Defects of one user whose commands have `of_commands` of every amount where the user has 1.
+    fn broken(of_commands: [f64; AMOUNTS.len()], by_group: bool) -> Vec<String> {
+        let mut commands = Commands { has_commands: true, ..Commands::default() };
+        let pair = Pair { row: 0, of_user: [Some(1.0); AMOUNTS.len()], of_commands: of_commands.map(Some) };
+        commands.pairs.insert((0, "/a".into()), pair);
+        let mut report = Report::default();
+        commands.close(true, by_group, &mut report);
+        report.defects.into_iter().map(|defect| defect.item).collect()
+    }
+
+    #[test]
+    fn groups_may_have_cpu_time_that_no_command_had_and_nothing_else() {
+        let mut times = [1.0; AMOUNTS.len()];
+        times[..CPU_TIMES].fill(0.5);
+        assert_eq!(broken(times, false), AMOUNTS[..CPU_TIMES]);
+        assert!(broken(times, true).is_empty());
+        let mut faults = [1.0; AMOUNTS.len()];
+        faults[CPU_TIMES + 1] = 0.5;
+        assert_eq!(broken(faults, true), ["page_faults_minor"]);
+        assert_eq!(broken(faults, false), ["page_faults_minor"]);
+    }
+}
