@@ -100,7 +100,10 @@ def test_the_example_is_a_site(tmp_path, capsys):
     said = " ".join(capsys.readouterr().out.split())
     assert "not measured: the answer is as good as they are" in said
     assert "16 CPUs" in said
-    page = tmp_path / "size.html"
+
+
+def test_a_page_needs_no_log(tmp_path):
+    path, page = written(tmp_path, EXACT), tmp_path / "size.html"
     assert run(["size", "--from", str(path), "-o", str(page)]) == 0
     assert "thinktime size --from" in page.read_text()
 

@@ -37,6 +37,9 @@ from thinktime.stats.estimate import Estimate
 
 CPU_FACTORS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
 THINK_FACTORS = (0.25, 0.5, 2.0, 4.0)
+MANY_USERS = 150
+"""Knee of the plan from which fewer combinations are computed: each takes longer, the more users it has."""
+CPU_FACTORS_FEW, THINK_FACTORS_FEW = (0.5, 1.0, 2.0), (0.5, 2.0)
 MEMORY_REACH = 5.0
 """Largest ratio of a memory to that of the machine."""
 POINTS = 24
@@ -45,6 +48,8 @@ TOP_MOST = 400
 """Most users of the curves, unless the plan itself needs more."""
 BEYOND_KNEE = 1.7
 """End of a curve, as a multiple of the knee: far enough to see it rise."""
+BEYOND_FITTING = 3.0
+"""End of a curve, as a multiple of the most users that fit with any memory, if that comes first."""
 DIGITS = 4
 """Significant digits of what is drawn; what is printed is a text."""
 NOTE = (
@@ -164,9 +169,10 @@ class _Choice:
 
 def _cpus(question: Question, size: Size) -> _Choice:
     """Plans with other numbers of CPUs, of which background load leaves something."""
+    factors = CPU_FACTORS if size.knee.value < MANY_USERS else CPU_FACTORS_FEW
     here = size.machine.cpus
     measured = question.measured.machine.cpus
-    numbers = {here, measured, *(max(round(here * factor), 1) for factor in CPU_FACTORS)}
+    numbers = {here, measured, *(max(round(here * factor), 1) for factor in factors)}
     plans = []
     for number in sorted(numbers):
         plan = replace(size.plan, cpus=None if number == measured else number)
@@ -187,10 +193,9 @@ def _cpus(question: Question, size: Size) -> _Choice:
 
 
 def _think(question: Question, size: Size) -> _Choice:
+    factors = THINK_FACTORS if size.knee.value < MANY_USERS else THINK_FACTORS_FEW
     central = question.fitted.central.think_s
-    around = (
-        [float(f"{central * factor:.2g}") for factor in THINK_FACTORS] if central > 0.0 else [1.0, 5.0, 20.0]
-    )
+    around = [float(f"{central * factor:.2g}") for factor in factors] if central > 0.0 else [1.0, 5.0, 20.0]
     given = size.plan.think_s
     exact = sorted({*around, *([given] if given is not None else [])})
     values: list[float | None] = sorted([None, *exact], key=lambda one: central if one is None else one)
@@ -208,7 +213,8 @@ def _memory(question: Question, size: Size) -> _Choice:
         return _Choice.of(("memory", "Memory"), [None], None, lambda _: Option(text="", key="", argument=""))
     total, given = question.measured.memory.total_bytes, size.plan.memory_bytes
     steps = [2.0**power * 1e9 for power in range(-3, 16)]
-    near = [one for one in steps if total / MEMORY_REACH <= one <= total * MEMORY_REACH]
+    reach = MEMORY_REACH if size.knee.value < MANY_USERS else MEMORY_REACH / 2.0
+    near = [one for one in steps if total / reach <= one <= total * reach]
     exact = sorted({*near, *([given] if given is not None else [])})
     values: list[float | None] = sorted([None, *exact], key=lambda one: total if one is None else one)
 
@@ -244,7 +250,8 @@ def _place(question: Question, plan: Plan, memories: Sequence[float | None], kep
     curves = both[0][1]
     fitting = max((one.answer.users.value for one in found if one.answer.users is not None), default=0.0)
     knee = found[0].knee.value
-    right = max(BEYOND_KNEE * knee, min(1.3 * fitting, 4.0 * knee), max(question.asked, default=2), 2.0)
+    shown_to = min(BEYOND_KNEE * knee, BEYOND_FITTING * fitting) if fitting else BEYOND_KNEE * knee
+    right = max(shown_to, min(1.3 * fitting, 4.0 * knee), *question.asked, 2.0)
     return _Place(
         plan=plan,
         found=found,
