@@ -45,7 +45,9 @@ def test_help_lists_every_command():
         assert name in done.stdout
 
 
-@pytest.mark.parametrize("arguments", [["no-such-command"], ["report", "--no-such-option"], []])
+@pytest.mark.parametrize(
+    "arguments", [["no-such-command"], ["report", "--no-such-option"], ["help", "nonsense"]]
+)
 def test_bad_usage_is_status_2(arguments):
     done = run(*arguments)
     assert done.returncode == 2

@@ -20,10 +20,23 @@ SUFFIXES: dict[str, Form] = {".html": "html", ".htm": "html", ".txt": "text", ".
 
 
 def form_of(output: Path | None) -> Form:
-    """Format by the ending of a file's name; text for standard output."""
-    if _target(output) is None or output is None:
+    """Format by the ending of a file's name; text for standard output, a page for a device or a pipe.
+
+    Raises
+    ------
+    InputError
+        The ending is none of `SUFFIXES`: a page in a file called .pdf would look like a broken PDF.
+    """
+    target = _target(output)
+    if target is None:
         return "text"
-    return SUFFIXES.get(output.suffix.lower(), "html")
+    if target.is_dir() or _special(target):
+        return "html"
+    ending = target.suffix.lower()
+    if ending not in SUFFIXES:
+        was = f"ends in {ending}, which is not a known format" if ending else "has no ending"
+        raise InputError(f"-o {target}: {was}; give one of {', '.join(SUFFIXES)}, or --format")
+    return SUFFIXES[ending]
 
 
 def width(output: Path | None = None) -> int:

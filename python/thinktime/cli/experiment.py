@@ -78,8 +78,9 @@ def command(
     from thinktime.cli import destination
     from thinktime.documents.render import render
 
+    page = destination.form_of(output)
     if output is not None:
-        destination.check(output, force, "text")
+        destination.check(output, force, page)
     runs = _opened(design) if (design / "runs.json").exists() else None
     how = {"threads": threads, "limits": limits_of(max_events, max_memory)}
     if runs is None:
@@ -89,7 +90,7 @@ def command(
     document = ExperimentQuestion().answer((runs,), ExperimentOptions(responses=tuple(response or ())))
     messages.rendered(render(document, form, destination.width()))
     if output is not None:
-        destination.write(output, render(document, destination.form_of(output)))
+        destination.write(output, render(document, page))
 
 
 def _opened(folder: Path) -> Runs:

@@ -9,17 +9,54 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import typer
 
+from thinktime.errors import WorkError
 from thinktime.escape import escaped
+
+
+class _Volume:
+    """How much is written on standard error besides errors."""
+
+    quiet = False
+
+
+def set_quiet(quiet: bool) -> None:
+    """Suppress notes and progress, or show them; answers and errors are always printed."""
+    _Volume.quiet = quiet
+
+
+def is_quiet() -> bool:
+    """True if notes and progress are suppressed."""
+    return _Volume.quiet
+
+
+@contextlib.contextmanager
+def _written() -> Iterator[None]:
+    """A failed write to standard output as a failure of the work; that a pipe was closed is none."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise WorkError(
+            f"standard output: cannot be written: {error.strerror or error}; what was printed is incomplete"
+        ) from None
+
+
+def flush() -> None:
+    """Hand over everything printed so far, so that a failure becomes an error rather than a lost line."""
+    with _written():
+        sys.stdout.flush()
 
 
 def line(text: str) -> None:
     """Print one line of an answer."""
-    typer.echo(escaped(text))
+    with _written():
+        typer.echo(escaped(text))
 
 
 def lines(texts: Iterable[str]) -> None:
@@ -29,22 +66,32 @@ def lines(texts: Iterable[str]) -> None:
 
 
 def note(text: str) -> None:
-    """Print one line about the work, on standard error."""
+    """Print one line about the work on standard error, unless it is to be quiet."""
+    if not _Volume.quiet:
+        failure(text)
+
+
+def failure(text: str) -> None:
+    """Print one line about a failure on standard error, always."""
     typer.echo(escaped(text), err=True)
 
 
 def rendered(text: str) -> None:
     """Print an answer that a renderer made, as it is."""
-    sys.stdout.write(text)
+    with _written():
+        sys.stdout.write(text)
 
 
 def as_json(value: Any) -> None:
     """Print `value` as JSON: exact, and in ASCII, so that no character acts on the terminal."""
-    typer.echo(json.dumps(value, indent=2))
+    with _written():
+        typer.echo(json.dumps(value, indent=2))
 
 
 def status(text: str) -> None:
     """Write `text` over the previous status, on standard error; the terminal must be one."""
+    if _Volume.quiet:
+        return
     # A closed terminal is no reason to stop the work. The sequence at the end erases the rest of the line.
     with contextlib.suppress(OSError):
         print(f"\r{escaped(text)}\x1b[K", end="", file=sys.stderr, flush=True)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from thinktime.cli import messages
 from thinktime.escape import escaped
 
 if TYPE_CHECKING:
@@ -27,6 +28,10 @@ def _bar(*, refreshes_itself: bool = True) -> Bar:
     return Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=refreshes_itself)
 
 
+def _is_shown() -> bool:
+    return sys.stderr.isatty() and not messages.is_quiet()
+
+
 @contextmanager
 def counted(stage: str, total: float | None = None) -> Iterator[Callable[..., None] | None]:
     """Callback ``(done, total=None, stage=None)`` that moves a bar; None where there is no terminal.
@@ -38,7 +43,7 @@ def counted(stage: str, total: float | None = None) -> Iterator[Callable[..., No
     total : float, optional
         Amount of work, if it is known in advance.
     """
-    if not sys.stderr.isatty():
+    if not _is_shown():
         yield None
         return
     with _bar() as bar:
@@ -69,7 +74,7 @@ class StageProgress:
         self._task: TaskID | None = None
 
     def __enter__(self) -> StageProgress:
-        if sys.stderr.isatty():
+        if _is_shown():
             # The play refreshes the line itself: a refreshing thread would be one more load on the machine.
             self._bar = _bar(refreshes_itself=False)
             self._task = self._bar.add_task(self._stage, total=None)

@@ -262,8 +262,9 @@ def _say(notice: str) -> None:
 
 def _lines(summary: _RecordSummary, output: Path) -> list[str]:
     facts = summary["facts"]
+    taken = summary["samples_taken"]
     lines = [
-        f"{summary['samples_taken']} samples taken: {summary['samples']} in the log, "
+        f"{taken} {'sample' if taken == 1 else 'samples'} taken: {summary['samples']} in the log, "
         f"{summary['samples_lost']} lost",
         f"{facts['recorded_s']:.1f} s recorded",
     ]

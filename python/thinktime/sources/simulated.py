@@ -500,4 +500,4 @@ def _call(act: Any, *arguments: Any, **options: Any) -> Any:
     except NativeSimulationError as error:
         raise WorkError(str(error)) from error
     except (NativeLogError, ValueError) as error:
-        raise InputError(str(error)) from error
+        raise InputError(str(error).removeprefix("thinktime: ")) from error

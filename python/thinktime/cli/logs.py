@@ -1,0 +1,172 @@
+"""`thinktime logs`: the logs below a folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from thinktime.cli import messages
+from thinktime.cli.destination import width
+from thinktime.errors import InputError
+
+if TYPE_CHECKING:
+    from thinktime.documents.document import Section
+
+DEPTH = 3
+"""Levels of folders that are searched: logs of an experiment lie in its folder."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A log, described by its manifest and the sizes of its files."""
+
+    path: str
+    """Path, as other commands take it."""
+    source: str | None = None
+    """Source of the last session: linux, terminals, sar, or a simulated system."""
+    machine: str | None = None
+    """Host name of the machine, or name of the simulated one."""
+    start: str | None = None
+    """Start of the first session, ISO 8601, UTC; None for simulated time."""
+    length_s: float | None = None
+    """Sum of the lengths of the sessions that have an end [s]."""
+    sessions: int = 0
+    """Number of sessions."""
+    size_bytes: int = 0
+    """Size of all files [bytes]."""
+    has_interactions: bool = False
+    """True if the log has a table of interactions."""
+    has_users: bool = False
+    """True if the log has a table of users."""
+    is_ended: bool = False
+    """True if the last session has an end: no writer has it open, and none was killed."""
+    error: str | None = None
+    """Reason why the manifest cannot be read; None if it can."""
+
+
+def command(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder that is searched.")] = Path(),
+    form: Annotated[Literal["text", "json"], typer.Option("--format", help="Output format.")] = "text",
+) -> None:
+    """List the logs below a folder: source, machine, start, length, size, and what they can answer.
+
+    Searches the folder and three levels below it; reads manifests and sizes of files, no rows. A log
+    whose manifest cannot be read is listed with the reason.
+
+    Examples:
+
+      thinktime logs
+
+      thinktime logs /var/log/thinktime
+
+      thinktime logs --format json | jq -r '.[] | select(.has_interactions) | .path'
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder}: is no folder; name one that contains logs")
+    entries = [_entry(path) for path in _found(folder)]
+    if form == "json":
+        messages.as_json([asdict(entry) for entry in entries])
+        return
+    if not entries:
+        messages.note(f"thinktime: no logs below {folder}; `thinktime record -o run` makes one")
+        return
+    from thinktime.documents.render import render_section
+
+    messages.rendered(render_section(_section(entries, folder), form, width()))
+
+
+def _found(folder: Path) -> Iterator[Path]:
+    """Folders with a manifest, in the order of their names; a log contains no other log."""
+    for root, folders, files in os.walk(folder):
+        here = Path(root)
+        if "manifest.json" in files:
+            folders.clear()
+            yield here
+            continue
+        is_deepest = len(here.relative_to(folder).parts) >= DEPTH
+        folders[:] = [] if is_deepest else sorted(name for name in folders if not name.startswith("."))
+
+
+def _entry(path: Path) -> Entry:
+    from thinktime.log import Log
+    from thinktime.log.log import LogError
+
+    size = sum(file.lstat().st_size for file in path.rglob("*") if file.is_file())
+    try:
+        log = Log.open(path)
+    except LogError as error:
+        return Entry(path=str(path), size_bytes=size, error=str(error))
+    sessions: list[dict[str, Any]] = log.manifest["sessions"]
+    last: dict[str, Any] = sessions[-1] if sessions else {}
+    machine = last.get("machine") or {}
+    lengths = [length for length in map(_length_s, sessions) if length is not None]
+    return Entry(
+        path=str(path),
+        source=last.get("source"),
+        machine=machine.get("hostname") or machine.get("name"),
+        start=_start(sessions[0]) if sessions else None,
+        length_s=sum(lengths) if lengths else None,
+        sessions=len(sessions),
+        size_bytes=size,
+        has_interactions="interactions" in log.tables,
+        has_users="users" in log.tables,
+        is_ended=last.get("end_us") is not None,
+    )
+
+
+def _length_s(session: dict[str, Any]) -> float | None:
+    start, end = session.get("start_us"), session.get("end_us")
+    return (end - start) / 1e6 if isinstance(start, int) and isinstance(end, int) else None
+
+
+def _start(session: dict[str, Any]) -> str | None:
+    """Start of a session; None if it is simulated, and its dates are of no calendar."""
+    start = session.get("start_us")
+    is_simulated = "parameters" in (session.get("machine") or {})
+    if is_simulated or not isinstance(start, int) or not 0 < start < 2**57:
+        return None
+    return datetime.fromtimestamp(start // 1_000_000, timezone.utc).isoformat()
+
+
+def _section(entries: list[Entry], folder: Path) -> Section:
+    from thinktime.documents.document import Col, Section, Table
+    from thinktime.documents.format import count
+
+    table = Table.of(
+        entries,
+        Col("log", lambda entry: entry.path),
+        Col("source", lambda entry: entry.source or "-"),
+        Col("machine", lambda entry: entry.machine or "-"),
+        Col("start (UTC)", lambda entry: "-" if entry.start is None else entry.start[:16].replace("T", " ")),
+        Col("length", lambda entry: _length(entry.length_s)),
+        Col("size", lambda entry: f"{entry.size_bytes / 1e6:.1f} MB"),
+        Col("with", _contents),
+        name="logs",
+        caption=f"Logs below {folder}",
+    )
+    return Section(
+        name="logs", title="Which logs are here?", summary=(count(len(entries), "log"),), tables=(table,)
+    )
+
+
+def _length(seconds: float | None) -> str:
+    if seconds is None:
+        return "-"
+    for unit, size in (("d", 86_400.0), ("h", 3600.0), ("min", 60.0)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.1f} s"
+
+
+def _contents(entry: Entry) -> str:
+    if entry.error is not None:
+        return "unreadable; see `thinktime check`"
+    tables = [("interactions", entry.has_interactions), ("users", entry.has_users)]
+    found = [name for name, is_there in tables if is_there]
+    return ", ".join([*found, *(() if entry.is_ended else ("no end",))]) or "-"

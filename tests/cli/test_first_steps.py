@@ -1,0 +1,136 @@
+"""What every command has in common: first steps, help, output, completion, and the list of logs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from thinktime.cli import COMMANDS
+from thinktime.log import Log
+from thinktime.sources.simulated import simulate
+
+CODE = "import sys; sys.argv[0] = 'thinktime'; from thinktime.cli import main; main()"
+
+
+def run(*arguments: object, **how: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", CODE, *map(str, arguments)]
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | how
+    return subprocess.run(command, text=True, stdin=subprocess.DEVNULL, check=False, **streams)
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("logs") / "deep" / "sim"
+    path.parent.mkdir()
+    simulated = simulate("apl360", {"users": 2, "length": 60.0}, seed=1, replications=2)
+    simulated.record(path, trace=True)
+    return path
+
+
+def test_alone_it_names_three_commands_to_begin_with() -> None:
+    done = run()
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert len(done.stdout.splitlines()) < 10
+    for name in ("demo", "record", "report"):
+        assert f"  thinktime {name}" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (["-h"], ["--help"]),
+        (["help"], ["--help"]),
+        (["-V"], ["--version"]),
+        (["help", "report"], ["report", "--help"]),
+        (["report", "-h"], ["report", "--help"]),
+        (["help", "analyse", "overhead"], ["analyse", "overhead", "--help"]),
+    ],
+)
+def test_forms_of_help_are_the_same(one: list[str], other: list[str]) -> None:
+    first, second = run(*one), run(*other)
+    assert first.returncode == second.returncode == 0
+    assert first.stdout == second.stdout != ""
+
+
+@pytest.mark.parametrize("name", ["x.pdf", "x.md", "x.xlsx", "x"])
+@pytest.mark.parametrize("command", [["report"], ["analyse", "rates"]])
+def test_an_unknown_ending_is_refused(command: list[str], name: str, log: Path, tmp_path: Path) -> None:
+    done = run(*command, log, "-o", tmp_path / name)
+    assert done.returncode == 2
+    assert ".html, .htm, .txt, .json, .csv" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("arguments", [["systems"], ["systems", "--format", "json"], ["--help"], []])
+def test_a_full_disk_behind_standard_output_is_an_error(arguments: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        done = run(*arguments, stdout=full)
+    assert done.returncode == 1
+    assert done.stderr.startswith("thinktime: standard output: cannot be written: No space left")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_quiet_leaves_answers_and_errors(tmp_path: Path) -> None:
+    assert run("logs", tmp_path).stderr.startswith("thinktime: no logs below")
+    assert run("-q", "logs", tmp_path).stderr == ""
+    refused = run("-q", "logs", tmp_path / "none")
+    assert refused.returncode == 2
+    assert refused.stderr.startswith("thinktime: ")
+
+
+def test_the_program_names_itself_once() -> None:
+    done = run("simulate", "apl36")
+    assert done.returncode == 2
+    assert done.stderr.count("thinktime:") == 1
+    assert 'did you mean "apl360"' in done.stderr
+
+
+def test_logs_agree_with_the_log(log: Path) -> None:
+    top = log.parents[1]
+    broken = top / "broken"
+    broken.mkdir(exist_ok=True)
+    (broken / "manifest.json").write_text("{")
+    done = run("logs", top, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    first, second = json.loads(done.stdout)
+    assert first["path"] == str(broken)
+    assert "manifest.json" in first["error"]
+    manifest = Log.open(log).manifest
+    lengths = [(each["end_us"] - each["start_us"]) / 1e6 for each in manifest["sessions"]]
+    assert second["path"] == str(log)
+    assert second["source"] == "apl360"
+    assert second["length_s"] == sum(lengths)
+    assert second["sessions"] == 2
+    assert second["start"] is None
+    assert second["has_interactions"]
+    assert second["is_ended"]
+    assert second["size_bytes"] == sum(path.stat().st_size for path in log.rglob("*") if path.is_file())
+    text = run("logs", top).stdout
+    assert str(log) in text
+    assert "unreadable" in text
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_has_a_script_for_each_shell(shell: str) -> None:
+    environment = os.environ | {"_THINKTIME_COMPLETE": f"source_{shell}"}
+    done = run(env=environment)
+    assert done.returncode == 0, done.stderr
+    assert f"complete_{shell}" in done.stdout
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_completion_offers_commands(shell: str) -> None:
+    environment = os.environ | {
+        "_THINKTIME_COMPLETE": f"complete_{shell}",
+        "_TYPER_COMPLETE_ARGS": "thinktime re",
+        "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+    }
+    done = run(env=environment)
+    for name in COMMANDS:
+        assert (name in done.stdout) == name.startswith("re")
