@@ -394,10 +394,12 @@ def add_up(log: Path, account: Account, forget: str | None) -> tuple[dict[str, i
         figures[kind] = sum(counts)
     named = sum(figures[kind] for kind in NAMED if kind != forget)
     present = figures["read"] + figures["removed by retention"] + named
-    # The last recorder may be one that was killed: then its session has no end, as it should be.
-    defects = [item for item in opened.check() if (item.severity, item.item) != ("note", "end_us")]
-    findings = [f"{log}: {defect}" for defect in defects]
+    defects = opened.check()
+    # Notes are no defects: a recorder that was killed leaves a session without an end, and one that was killed in the
+    # middle of retention a file of a part that was given up.
+    findings = [f"{log}: {defect}" for defect in defects if defect.severity != "note"]
     figures["findings"] = len(findings)
+    figures["notes"] = len(defects) - len(findings)
     if not account.low <= present <= account.high:
         findings.append(
             f"{log}: {present} samples are read or named, {account.low} to {account.high} were taken"

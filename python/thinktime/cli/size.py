@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from thinktime.cli import destination, messages
+from thinktime.cli.progress import counted
 from thinktime.errors import InputError
 
 if TYPE_CHECKING:
@@ -314,12 +315,19 @@ def _answers(found: Measured, fitted: Fit, asked: list[int], wanted: _Wanted) ->
 
     limits = goals.read(wanted.goals)
     plans = [mix.resolved(plan, found) for plan in wanted.plans]
+    sizes = []
+    with counted("predicting", len(plans) + 1) as show:
+        for plan in plans:
+            sizes.append(size(found, fitted, plan, limits, asked))
+            if show is not None:
+                show(len(sizes))
+        checked = own_error(found)
     return section.Answers(
         measured=found,
         fitted=fitted,
-        sizes=tuple(size(found, fitted, plan, limits, asked) for plan in plans),
+        sizes=tuple(sizes),
         names=tuple(section.plan_words(plan) for plan in plans),
-        checked=own_error(found),
+        checked=checked,
         goals=limits,
         asked=tuple(asked),
         command=wanted.command,
@@ -334,5 +342,7 @@ def _rendered(answers: Answers, form: destination.Form, changed: tuple[str, ...]
     if form == "json":
         return json.dumps(record.of(answers), indent=2) + "\n"
     if form == "html":
-        return render(warned(section.document(answers), changed), form)
+        with counted("computing the positions of the controls") as show:
+            page = section.document(answers, show)
+        return render(warned(page, changed), form)
     return render_section(warned(section.section(answers), changed), form, width)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from thinktime.documents import format as shown
@@ -56,8 +56,8 @@ class Answers:
         return self.sizes[0]
 
 
-def document(answers: Answers) -> Document:
-    """Page of an answer."""
+def document(answers: Answers, show: Callable[[float, float], None] | None = None) -> Document:
+    """Page of an answer; `show` is called with the work done and all of it."""
     answer = section(answers)
     question = surface.Question(
         measured=answers.measured,
@@ -66,7 +66,7 @@ def document(answers: Answers) -> Document:
         asked=answers.asked,
         command=answers.command,
     )
-    explored = surface.surface(question, answers.first)
+    explored = surface.surface(question, answers.first, show)
     return Document(
         title=TITLE,
         subtitle=_subtitle(answers),

@@ -92,20 +92,31 @@ class _Place:
     """Users up to which its curves are drawn."""
 
 
-def surface(question: Question, size: Size) -> Explorer:
-    """Answers around that of a plan, for the controls of a page."""
+def surface(
+    question: Question, size: Size, show: Callable[[float, float], None] | None = None
+) -> Explorer:
+    """Answers around that of a plan, for the controls of a page; `show` gets the work done and all of it."""
     kept: Kept = {}
     cpus, think, memory = _cpus(question, size), _think(question, size), _memory(question, size)
     plans = [replace(one, think_s=other) for one, other in product(cpus.values, think.values)]
-    places = [_place(question, plan, memory.values, kept) for plan in plans]
+    work = 2 * len(plans)
+    places = []
+    for plan in plans:
+        places.append(_place(question, plan, memory.values, kept))
+        if show is not None:
+            show(len(places), work)
     start = places[cpus.start * len(think.values) + think.start]
     top = min(
         max(start.right, *question.asked, min(max(place.right for place in places), TOP_MOST)), USERS_MOST
     )
     places = [replace(place, right=min(place.right, top)) for place in places]
     users = _users(question, size, top)
-    curves = [Curves.of(question.measured, question.fitted, place.plan, top, kept) for place in places]
-    rows = [[one.row(number) for number in users.values] for one in curves]
+    curves, rows = [], []
+    for place in places:
+        curves.append(Curves.of(question.measured, question.fitted, place.plan, top, kept))
+        rows.append([curves[-1].row(number) for number in users.values])
+        if show is not None:
+            show(len(places) + len(rows), work)
     controls = [users.control, cpus.control, think.control]
     readings = [
         _reading("response", "Mean response", rows, lambda row: row.response),
