@@ -395,8 +395,8 @@ def add_up(log: Path, account: Account, forget: str | None) -> tuple[dict[str, i
     named = sum(figures[kind] for kind in NAMED if kind != forget)
     present = figures["read"] + figures["removed by retention"] + named
     defects = opened.check()
-    # Notes are no defects: a recorder that was killed leaves a session without an end, and one that was killed in the
-    # middle of retention a file of a part that was given up.
+    # Notes are no defects: a recorder that was killed leaves a session without an end, and one that was
+    # killed during retention a file of a part that was given up.
     findings = [f"{log}: {defect}" for defect in defects if defect.severity != "note"]
     figures["findings"] = len(findings)
     figures["notes"] = len(defects) - len(findings)

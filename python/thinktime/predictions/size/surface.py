@@ -92,9 +92,7 @@ class _Place:
     """Users up to which its curves are drawn."""
 
 
-def surface(
-    question: Question, size: Size, show: Callable[[float, float], None] | None = None
-) -> Explorer:
+def surface(question: Question, size: Size, show: Callable[[float, float], None] | None = None) -> Explorer:
     """Answers around that of a plan, for the controls of a page; `show` gets the work done and all of it."""
     kept: Kept = {}
     cpus, think, memory = _cpus(question, size), _think(question, size), _memory(question, size)
