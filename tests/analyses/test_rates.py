@@ -51,3 +51,16 @@ def test_short_and_drifting_logs_say_so(log_of):
     made["forks"] = np.arange(200)
     drifting = rates.analyse(log_of(made, name="drifting"))
     assert [(caveat.kind, caveat.values["example"]) for caveat in drifting.caveats] == [("drifting", "forks")]
+
+
+def test_means_of_chosen_loads_have_no_interval(log_of):
+    """How many intervals have which load was chosen: an interval of their mean would be of nothing."""
+    plain = rates.analyse(log_of(steady()))
+    stepped = rates.analyse(log_of(steady(), name="stepped", terminals={"users": "1..9..2"}))
+    one = rates.analyse(log_of(steady(), name="one", terminals={"users": "9"}))
+    for rate, of_play, of_one in zip(plain.rates, stepped.rates, one.rates, strict=True):
+        assert of_play.mean.value == of_one.mean.value == rate.mean.value
+        assert of_play.mean.low is None
+        assert of_play.mean.high is None
+        assert of_one.mean == rate.mean
+    assert [caveat.kind for caveat in stepped.caveats] == ["loads_chosen"]

@@ -147,10 +147,10 @@ def refused(name: str, title: str, result: NotApplicable) -> Section:
 
 
 def loads_chosen(users: str) -> str:
-    """Caveat of shares of a log whose loads were chosen."""
+    """Caveat of shares and means of a log whose loads were chosen."""
     return (
-        f"A play stepped through {users} users. How long each load lasted was chosen, so that shares of the "
-        "whole log describe this play, and have no interval."
+        f"A play stepped through {users} users. How long each load lasted was chosen, so that shares and "
+        "means of the whole log describe this play, and have no interval."
     )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.log import observations
+from thinktime.log import facts, observations
 from thinktime.questions.results import Result, check_level, check_log
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.series import batch_means
@@ -67,7 +68,8 @@ def analyse(log: Log, *, level: float = 0.95) -> Rates | NotApplicable:
     :math:`\sum a_i / \sum l_i` (differences over elapsed time: Bard 1971, Table 2 and equation 2); the mean
     of a gauge weights each reading with the length of its interval. Confidence intervals hold under
     autocorrelation (`stats.series.batch_means.batch_ratio`). They describe the load that was recorded, not
-    that of another day.
+    that of another day. Means of a play that stepped through numbers of users have none, since how long each
+    number lasted was chosen.
 
     Parameters
     ----------
@@ -88,6 +90,7 @@ def analyse(log: Log, *, level: float = 0.95) -> Rates | NotApplicable:
     samples = observations.read(log, [column.name for column in schema])
     if not len(samples):
         return NotApplicable("the log has no samples", "record with `thinktime record`")
+    chosen = facts.chosen_loads(log)
     rates, absent, zero = [], [], []
     for column in schema:
         values = samples.columns[column.name]
@@ -97,14 +100,18 @@ def analyse(log: Log, *, level: float = 0.95) -> Rates | NotApplicable:
         elif column.kind == "counter" and not values[measured].any():
             zero.append(column.name)
         else:
-            rates.append(_rate(column, values[measured], samples.length_s[measured], level))
+            rate = _rate(column, values[measured], samples.length_s[measured], level)
+            if chosen is not None:
+                mean = rate.mean.without_interval(f"mean of a play of {chosen} users")
+                rate = dataclasses.replace(rate, mean=mean)
+            rates.append(rate)
     return Rates(
         intervals=len(samples),
         time_s=float(samples.length_s.sum()),
         rates=tuple(rates),
         not_measured=tuple(absent),
         always_zero=tuple(zero),
-        caveats=_caveats(samples, rates),
+        caveats=_caveats(samples, rates, chosen),
     )
 
 
@@ -126,9 +133,11 @@ def _rate(column: Column, values: Array, lengths: Array, level: float) -> Rate:
     )
 
 
-def _caveats(samples: observations.Observations, rates: list[Rate]) -> tuple[Caveat, ...]:
+def _caveats(samples: observations.Observations, rates: list[Rate], chosen: str | None) -> tuple[Caveat, ...]:
     caveats = []
-    if len(samples) < FEW_INTERVALS:
+    if chosen is not None:
+        caveats.append(Caveat("loads_chosen", users=chosen))
+    elif len(samples) < FEW_INTERVALS:
         caveats.append(Caveat("few_intervals", intervals=len(samples)))
     elif drifting := [
         rate.column for rate in rates if rate.autocorrelation and rate.autocorrelation > DRIFTS

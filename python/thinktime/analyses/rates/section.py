@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from thinktime.documents import format as shown
 from thinktime.documents.document import Cell, Col, Section, Table
-from thinktime.documents.wording import refused, there_are_only, worded
+from thinktime.documents.wording import loads_chosen, refused, there_are_only, worded
 from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ WORDS: Mapping[str, Callable[..., str]] = {
         f"{series} of {of} series, {example} among them, are strongly autocorrelated (above"
         f" {above}): their means depend on the times at which the log began and ended."
     ),
+    "loads_chosen": loads_chosen,
     "no_length": lambda rows: f"{rows} rows without a positive length are left out.",
 }
 
