@@ -134,3 +134,16 @@ def test_completion_offers_commands(shell: str) -> None:
     done = run(env=environment)
     for name in COMMANDS:
         assert (name in done.stdout) == name.startswith("re")
+
+
+def test_users_asked_for_and_active_are_different_columns(tmp_path: Path) -> None:
+    path = tmp_path / "played"
+    options = ("--users", "20", "--step", "1s", "--baseline", "0s", "--no-record", "--think", "30s")
+    done = run("play", "empty", *options, "-o", path, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    played = json.loads(done.stdout)
+    rows = Log.open(path).table("interactions").collect()
+    active = {} if rows.is_empty() else {"20": rows["user"].n_unique()}
+    assert played["users_active"] == active
+    assert active.get("20", 0) < 20
+    assert played["users_started"] <= 20

@@ -112,7 +112,7 @@ def test_a_signal_ends_the_play_in_good_order(start: Start, number: signal.Signa
     _wait_for_rows(player)
     player.process.send_signal(number)
     status, _output, errors = player.end()
-    assert (status, "stopped before the end" in errors) == (0, True), errors
+    assert (status, "stopped before the end" in errors) == (128 + number, True), errors
     assert player.family() == {}
     assert list(player.scratch.iterdir()) == []
     log = Log.open(player.log)
@@ -126,8 +126,9 @@ def test_a_signal_before_the_play_makes_no_log(start: Start) -> None:
     player.wait_for_users(1)
     player.process.send_signal(signal.SIGINT)
     status, _output, errors = player.end()
-    assert status == 1
+    assert status == 130
     assert "stopped before the first interaction" in errors
+    assert "nothing is kept" in errors
     assert not player.log.exists()
     assert player.family() == {}
 
@@ -217,6 +218,11 @@ def test_driver_and_recorder_see_the_same_cpu_time(start: Start) -> None:
         (("prototype", "--burst", "13"), ("burst", "12, 30, 60, 186 or 354")),
         (("mixed", "--burst", "12"), ("--burst 12", "several classes")),
         (("prototyp",), ("prototyp", "prototype, mixed, empty")),
+        (
+            ("prototype", "--users", "100000"),
+            ("100000 users were asked for", "leaves room for", "raise it"),
+        ),
+        (("prototype", "--users", "30", "--array", "1TB"), ("30 users", "available memory", "--array")),
         (("nowhere.json",), ("nowhere.json", "cannot be read", "workload in JSON")),
         (("prototype", "--scratch", "/nowhere"), ("/nowhere", "not a folder")),
         (("prototype", "--array", "huge"), ("--array", "huge", "MiB")),

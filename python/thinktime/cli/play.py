@@ -10,12 +10,13 @@ import typer
 
 from thinktime.cli import messages
 from thinktime.cli.destination import SectionForm
-from thinktime.errors import InputError
+from thinktime.errors import InputError, WorkError
 from thinktime.quantity import parse_bytes, parse_seconds
 
 if TYPE_CHECKING:
-    from thinktime._native import _Distribution, _Workload
-    from thinktime.sources.terminals import Plan, PlayResult
+    from thinktime._native import _Distribution, _Prepared, _Workload
+    from thinktime.cli.progress import StageProgress
+    from thinktime.sources.terminals import Interruption, Plan, PlayResult, Terminals
 
 
 Users = Annotated[
@@ -91,6 +92,7 @@ def command(
     if show:
         messages.as_json(chosen)
         return
+    from thinktime.sources import room
     from thinktime.sources.terminals import Plan
 
     plan = Plan(
@@ -104,14 +106,16 @@ def command(
         scratch=scratch or Path(tempfile.gettempdir()),
         baseline_s=parse_seconds(baseline, "--baseline"),
     )
-    plan.schedule()
+    room.check(max(item["users"] for item in plan.schedule()["steps"]), chosen["array_bytes"])
     interval_s = parse_seconds(interval, "--interval") if record else None
     if output.exists() and not force:
         raise InputError(
             f"{output}: already exists; use --force to replace a log, or -o to choose another name"
         )
-    played = _play(plan, output, force, interval_s)
+    played, status = _play(plan, output, force, interval_s)
     _print(played, output, form)
+    if status:
+        raise SystemExit(status)
 
 
 def _workload(name: str, burst_ms: int | None, array: str) -> _Workload:
@@ -137,37 +141,57 @@ def _think(text: str) -> _Distribution:
         raise InputError(f"--think {error}") from None
 
 
-def _play(plan: Plan, output: Path, force: bool, interval_s: float | None) -> PlayResult:
+def _play(plan: Plan, output: Path, force: bool, interval_s: float | None) -> tuple[PlayResult, int]:
+    """Result, and the status of the signal that ended the play; 0 for none."""
     from thinktime.cli.progress import StageProgress
     from thinktime.sources.terminals import Interruption, Terminals, play_into
 
     with Terminals() as terminals, Interruption() as interruption:
         with StageProgress("measuring the baseline", interruption) as progress:
-            prepared = terminals.prepare(plan, progress)
+            prepared = prepared_or_stopped(terminals, plan, progress, interruption)
         with StageProgress("playing", interruption) as progress:
-            return play_into(terminals, plan, prepared, output, force, interval_s, progress)
+            played = play_into(terminals, plan, prepared, output, force, interval_s, progress)
+    return played, interruption.status
+
+
+def prepared_or_stopped(
+    terminals: Terminals, plan: Plan, progress: StageProgress, interruption: Interruption
+) -> _Prepared:
+    """Calibration and baseline; a signal ends the command with its status, since there is no log yet."""
+    try:
+        return terminals.prepare(plan, progress)
+    except WorkError as error:
+        if not interruption.requested:
+            raise
+        messages.failure(f"thinktime: {error}; nothing is kept")
+        raise SystemExit(interruption.status) from None
 
 
 def _print(played: PlayResult, output: Path, form: SectionForm) -> None:
     if form == "json":
         messages.as_json({"log": str(output)} | played)
         return
-    columns = tuple(played["steps"][0]) if played["steps"] else ("users", "n")
+    active = played["users_active"]
     if form == "csv":
+        columns = (*(tuple(played["steps"][0]) if played["steps"] else ("users", "n")), "active")
         rows = [
-            ",".join("" if cell is None else str(cell) for cell in row.values()) for row in played["steps"]
+            ",".join(
+                "" if cell is None else str(cell) for cell in (*row.values(), active.get(row["users"], 0))
+            )
+            for row in played["steps"]
         ]
         messages.lines([",".join(columns), *rows])
         return
     messages.line(
-        f"{'users':>6} {'done':>7} {'mean':>9} {'median':>9} {'p95':>9} {'CPU':>9}   response and CPU, ms"
+        f"{'users':>6} {'active':>6} {'done':>7} {'mean':>9} {'median':>9} {'p95':>9} {'CPU':>9}"
+        "   response and CPU, ms"
     )
     for row in played["steps"]:
         times = (
             row[name] for name in ("response_mean_s", "response_median_s", "response_p95_s", "service_mean_s")
         )
         cells = "".join(f" {'-' if t is None else format(1000 * t, '.2f'):>9}" for t in times)
-        messages.line(f"{row['users']:>6} {row['n']:>7}{cells}")
+        messages.line(f"{row['users']:>6} {active.get(row['users'], 0):>6} {row['n']:>7}{cells}")
     outcome = played["outcome"]
     share = outcome["driver_cpu_s"] / max(outcome["elapsed_s"], 1e-9)
     messages.line(
@@ -176,6 +200,12 @@ def _print(played: PlayResult, output: Path, form: SectionForm) -> None:
         + (f", {outcome['lost']} users lost" if outcome["lost"] else "")
         + f"; the driver took {100 * share:.1f} % of a CPU"
     )
+    asked, started = max((row["users"] for row in played["steps"]), default=0), played["users_started"]
+    if started < asked:
+        messages.line(
+            f"{asked} users were asked for and {started} started: "
+            "a step must last until its users are there; give a longer --step"
+        )
     if outcome["stopped"]:
-        messages.note("thinktime: stopped before the end; the log holds the part played")
+        messages.failure("thinktime: stopped before the end; the log holds the part played")
     messages.line(f"{output}")

@@ -94,11 +94,7 @@ def command(
     except InputError as error:
         raise parameters.located(error, system, config, parameter or []) from None
     if output is not None:
-        mode: Literal["create", "resume", "replace"] = (
-            "resume" if extends else "replace" if force else "create"
-        )
-        with counted("writing the log", replications) as progress:
-            simulated.record(output, trace=trace, mode=mode, progress=progress)
+        _write(simulated, output, trace, "resume" if extends else "replace" if force else "create")
     messages.rendered(render_section(_section(simulated, output), form, width()))
     if output is not None and form == "text":
         messages.line(f"{output}")
@@ -122,6 +118,21 @@ def _simulate(log: Path | None, system: str, given: dict[str, Any], **how: Any) 
     from thinktime.sources.simulated import resume, simulate
 
     return simulate(system, given, **how) if log is None else resume(log, given, system=system, **how)
+
+
+def _write(
+    simulated: Simulated, output: Path, trace: bool, mode: Literal["create", "resume", "replace"]
+) -> None:
+    """Write the log; a user who interrupts it is told that it is incomplete, and how to go on."""
+    try:
+        with counted("writing the log", len(simulated.responses)) as progress:
+            simulated.record(output, trace=trace, mode=mode, progress=progress)
+    except KeyboardInterrupt:
+        messages.failure(
+            f"thinktime: interrupted; {output} holds only the replications that were complete: the same "
+            "command with --resume adds the rest"
+        )
+        raise SystemExit(130) from None
 
 
 def _section(simulated: Simulated, output: Path | None) -> Section:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from thinktime import _native
 from thinktime.errors import InputError, WorkError
-from thinktime.log import LogError, LogWriter
+from thinktime.log import Log, LogError, LogWriter
 from thinktime.sources.linux import Recording, RecordOptions, session
 
 if TYPE_CHECKING:
@@ -299,6 +299,8 @@ class Interruption:
 
     def __init__(self) -> None:
         self.requested = False
+        self.status = 0
+        """Exit status of a command that the signal ended, as shells have it: 128 and its number."""
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Interruption:
@@ -315,6 +317,7 @@ class Interruption:
     def _note(self, number: int, frame: FrameType | None) -> None:
         del frame
         self.requested = True
+        self.status = 128 + number
         signal.signal(number, signal.SIG_DFL)
 
 
@@ -324,7 +327,11 @@ class PlayResult(TypedDict):
     outcome: _PlayOutcome
     """Counts, the driver's own CPU time, and whether the play was stopped."""
     steps: list[_StepSummary]
-    """Response and service times by the number of users."""
+    """Response and service times by the number of users asked for."""
+    users_started: int
+    """Users whose process was started by the end of the play."""
+    users_active: dict[int, int]
+    """Users who typed, by the number of users asked for."""
     open_loop: bool
     """True for an open-loop play."""
     recording: _RecordSummary | None
@@ -370,9 +377,17 @@ def play_into(
     return {
         "outcome": played["outcome"],
         "steps": played["steps"],
+        "users_started": len(played["outcome"]["sessions"]),
+        "users_active": _active(path),
         "open_loop": plan.open_loop,
         "recording": summary,
     }
+
+
+def _active(path: Path) -> dict[int, int]:
+    """Users with an input, by the number of users asked for when it was due."""
+    rows = Log.open(path).table("interactions").select("population", "user").unique().collect()
+    return dict(rows.group_by("population").len().sort("population").iter_rows())
 
 
 def _open(path: Path, force: bool, options: RecordOptions, plan: Plan, recorded: bool) -> LogWriter:
