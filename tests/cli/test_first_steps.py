@@ -147,3 +147,19 @@ def test_users_asked_for_and_active_are_different_columns(tmp_path: Path) -> Non
     assert played["users_active"] == active
     assert active.get("20", 0) < 20
     assert played["users_started"] <= 20
+
+
+def test_the_list_of_studies_is_json_if_asked() -> None:
+    listed = json.loads(run("study", "--format", "json").stdout)
+    assert "bard-1971" in [item["study"] for item in listed]
+    assert run("study", "--format", "csv").returncode == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["play", "empty", "--think", "2"], ["play", "empty", "--step", "20"], ["record", "--duration", "9"]],
+)
+def test_a_time_without_a_unit_is_refused(arguments: list[str], tmp_path: Path) -> None:
+    done = run(*arguments, "-o", tmp_path / "log")
+    assert done.returncode == 2
+    assert f'{arguments[-2]}: "{arguments[-1]}" has no unit' in done.stderr

@@ -135,6 +135,9 @@ def _workload(name: str, burst_ms: int | None, array: str) -> _Workload:
 def _think(text: str) -> _Distribution:
     from thinktime._native import parse_distribution
 
+    if text.strip().replace(".", "", 1).isdecimal() and float(text) > 0.0:
+        # A number alone is refused with the units that there are, as in every option that takes a time.
+        parse_seconds(text, "--think")
     try:
         return parse_distribution(text)
     except ValueError as error:

@@ -9,6 +9,7 @@ import typer
 
 from thinktime.cli import destination, messages
 from thinktime.cli.progress import counted
+from thinktime.errors import InputError
 
 if TYPE_CHECKING:
     from thinktime.studies.study import Outcome
@@ -63,7 +64,7 @@ def command(
       thinktime study anderson-sargent-1974 --format json | jq '.[] | select(.claim)'
     """
     if not paper:
-        _list()
+        _list(form)
         return
     from thinktime.studies import load
     from thinktime.studies.laboratory import Settings
@@ -90,9 +91,25 @@ def command(
     destination.write(output, text)
 
 
-def _list() -> None:
+def _list(form: destination.Form | None) -> None:
     from thinktime.studies import STUDIES, load
 
+    if form == "json":
+        loaded = [(name, load(name)) for name in STUDIES]
+        messages.as_json(
+            [
+                {
+                    "study": name,
+                    "title": study.paper.title,
+                    "citation": study.paper.citation,
+                    "tables": list(study.tables),
+                }
+                for name, study in loaded
+            ]
+        )
+        return
+    if form in ("html", "csv"):
+        raise InputError(f"--format {form}: the list of studies is text or json; name a study for the others")
     for name in STUDIES:
         study = load(name)
         tables = f"{len(study.tables)} published tables: {', '.join(study.tables)}"
