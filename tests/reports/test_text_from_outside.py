@@ -328,6 +328,7 @@ MESSAGES = {
         ("study", "sekino-1969", "--table", IN_A_PATH),
         ("study", "sekino-1969", "-o", folder / IN_A_PATH / IN_A_PATH),
     ],
+    "logs": lambda folder: [("logs", folder / IN_A_PATH), ("logs", unread_log(folder).parent)],
     "check": lambda folder: [("check", folder / IN_A_PATH), ("check", unread_log(folder))],
     "doctor": lambda folder: [("doctor", IN_A_PATH)],
     "demo": lambda folder: [("demo", "-o", taken(folder)), ("demo", "--minutes", IN_A_PATH)],
