@@ -218,7 +218,9 @@ fn say(notice: &str, shows: bool) {
     // The line of progress stands there without its end.
     let start = if shows { "\r\x1b[K" } else { "" };
     // A closed terminal must not stop the recording.
-    let _ = writeln!(std::io::stderr(), "{start}thinktime-recorder: {notice}");
+    // In one piece: a reader of the pipe, or another writer of it, would see parts of the line.
+    let line = format!("{start}thinktime-recorder: {notice}\n");
+    let _ = std::io::stderr().write_all(line.as_bytes());
     Notifier::from_environment().status(&notice);
 }
 

@@ -134,7 +134,8 @@ pub(super) fn body(message: &[u8]) -> io::Result<&[u8]> {
     let short = || io::Error::new(io::ErrorKind::InvalidData, "a netlink message is too short");
     if u16_at(message, 4).ok_or_else(short)? == NLMSG_ERROR {
         let errno = u32_at(message, HEADER_BYTES).ok_or_else(short)? as i32;
-        return Err(io::Error::from_raw_os_error(-errno));
+        // The kernel sends it negated; a damaged message may have the lowest number, which has no opposite.
+        return Err(io::Error::from_raw_os_error(errno.wrapping_neg()));
     }
     message.get(HEADER_BYTES + GENERIC_HEADER_BYTES..).ok_or_else(short)
 }
