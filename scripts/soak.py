@@ -42,7 +42,7 @@ PYTHON = [sys.executable, "-c", "from thinktime.cli import main; main()"]
 TMPFS = "size=40m,mode=755"
 MOUNTED = "THINKTIME_SOAK_MOUNTED"
 NAMED = ("rows_lost", "interval_dropped")
-ACCOUNT = re.compile(r"(\d+) samples taken: (\d+) in the log, (\d+) lost(?:, (\d+) dropped)?")
+ACCOUNT = re.compile(r"(\d+) samples? taken: (\d+) in the log, (\d+) lost(?:, (\d+) dropped)?")
 PROGRESS = re.compile(r"\r(\d+) samples, ")
 BEGIN_S, END_S = 60.0, 60.0
 

@@ -81,7 +81,7 @@ def _command(asked: Question) -> Callable[..., None]:
         logs = asked.logs(inputs)
         changed = border.changes(logs)
         for sentence in changed:
-            messages.note(f"thinktime: {sentence}")
+            messages.failure(f"thinktime: {sentence}")
         with border.reading(*logs):
             text = _rendered(asked, inputs, options, changed, (chosen, destination.width(output)))
             files = asked.files(inputs, options)

@@ -100,7 +100,7 @@ def _play(
     with StageProgress("playing", interruption) as progress:
         played = play_into(terminals, plan, prepared, output, force, 0.5, progress, facts)
     if played["outcome"]["stopped"]:
-        messages.note("thinktime: stopped before the end; the report covers the part played")
+        messages.failure("thinktime: stopped before the end; the report covers the part played")
 
 
 def _cpus() -> int:

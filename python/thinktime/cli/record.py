@@ -257,7 +257,7 @@ def _say(notice: str) -> None:
         if sys.stderr.isatty():
             # A line of progress stands there without its end.
             messages.status("")
-        messages.note(f"thinktime record: {notice}")
+        messages.failure(f"thinktime record: {notice}")
 
 
 def _lines(summary: _RecordSummary, output: Path) -> list[str]:

@@ -251,7 +251,7 @@ def _of_logs(paths: list[Path], wanted: _Wanted, form: destination.Form) -> str:
     opened = [Log.open(path) for path in paths]
     changed = border.changes(opened)
     for sentence in changed:
-        messages.note(f"thinktime: {sentence}")
+        messages.failure(f"thinktime: {sentence}")
     if not any(log.has("interactions") or not log.has("users") for log in opened):
         return _by_use(opened, wanted, form, changed)
     with border.reading(*opened):

@@ -149,7 +149,7 @@ def _measured(a: Given, path: Path, device: str) -> tuple[Given, tuple[Caveat, .
     opened = Log.open(path)
     changed = border.changes([opened])
     for sentence in changed:
-        messages.note(f"thinktime: {sentence}")
+        messages.failure(f"thinktime: {sentence}")
     with border.reading(opened):
         log = disk_bound.of_log(opened, device=device)
     if isinstance(log, NotApplicable):
