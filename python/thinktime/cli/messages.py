@@ -72,7 +72,7 @@ def note(text: str) -> None:
 
 
 def failure(text: str) -> None:
-    """Print one line on standard error, always: of a failure, a loss, or a log that is not as it was written."""
+    """Print one line on standard error, always: of a failure, a loss, or a log that was changed."""
     typer.echo(escaped(text), err=True)
 
 
