@@ -11,7 +11,7 @@ use std::io;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use crate::doctor::tick::{TickAccounting, try_tick};
+use crate::doctor::tick::{Accounting, TickAccounting, try_tick};
 use crate::error::RecorderError;
 use crate::kernel::clock::{Clock, SystemClock};
 use crate::kernel::files::Root;
@@ -123,7 +123,7 @@ fn ability(item: &'static str, state: State, evidence: impl Into<String>, remedy
 fn cpu_states(tick: io::Result<TickAccounting>) -> Ability {
     let item = "CPU time by state";
     match tick {
-        Ok(tick) if tick.is_sampled() => ability(
+        Ok(tick) if tick.verdict() == Accounting::Sampled => ability(
             item,
             State::Partly,
             format!(
@@ -135,6 +135,15 @@ fn cpu_states(tick: io::Result<TickAccounting>) -> Ability {
             Some(
                 "use cpu_exact_s for loads driven by timers; a kernel with CONFIG_VIRT_CPU_ACCOUNTING_GEN, booted with nohz_full, measures the states exactly",
             ),
+        ),
+        Ok(tick) if tick.verdict() == Accounting::Disturbed => ability(
+            item,
+            State::Partly,
+            format!(
+                "too busy to tell whether it is sampled at the tick: with other work at low priority, a load was counted as {:.0} % of its CPU time",
+                100.0 * tick.mean
+            ),
+            Some("ask again when no work at low priority (nice) runs"),
         ),
         Ok(tick) => ability(
             item,
