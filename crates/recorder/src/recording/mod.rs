@@ -86,8 +86,9 @@ impl RecordSummary {
             0 => String::new(),
             dropped => format!(", {dropped} dropped (suspended, rebooted, or a clock stood still)"),
         };
+        let noun = if self.samples_taken == 1 { "sample" } else { "samples" };
         format!(
-            "{} samples taken: {} in the log, {} lost{dropped}",
+            "{} {noun} taken: {} in the log, {} lost{dropped}",
             self.samples_taken, self.samples, self.samples_lost
         )
     }
