@@ -235,7 +235,7 @@ def test_the_command_compares_two_logs(logs, capsys):
     before, after = logs
     first, second = str(before.path), str(after.path)
     assert cli.run(["analyse", "compare", first, second]) == 0
-    printed = capsys.readouterr().out
+    printed = " ".join(capsys.readouterr().out.split())
     assert "after versus before (p < 0.001)" in printed
     assert "whole means are not" in printed
     for arguments, message in (

@@ -90,8 +90,13 @@ def text(driver: webdriver.Chrome, place: str) -> str:
 
 @pytest.mark.parametrize("plan", PLANS, ids=str)
 def test_the_page_shows_the_digits_of_the_command(
-    opened: Open, log: Path, capsys: pytest.CaptureFixture[str], plan: dict[str, Any]
+    opened: Open,
+    log: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    plan: dict[str, Any],
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "160")  # a row of the table on one line
     driver = opened("#plan?" + "&".join(f"{key}={value}" for key, value in plan.items()))
     shown = readings(driver)
     line = text(driver, ".answer li")
