@@ -15,13 +15,14 @@ from scipy import stats
 from thinktime.cli import run
 from thinktime.errors import InputError
 from thinktime.log import Log, LogWriter
+from thinktime.log.users import is_person
 from thinktime.predictions.size import goals
 from thinktime.predictions.size.activity import Activity, activity
 from thinktime.predictions.size.answer import Plan
 from thinktime.predictions.size.by_use import by_use
 from thinktime.predictions.size.cliff import cliff, words
 from thinktime.predictions.size.enough import Watch
-from thinktime.predictions.size.memory import Memory, is_person
+from thinktime.predictions.size.memory import Memory
 from thinktime.stats.estimate import Estimate, NotApplicable
 
 BEGIN = datetime(2026, 1, 5, 9, tzinfo=timezone.utc)

@@ -7,7 +7,7 @@ from the question.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
@@ -83,7 +83,11 @@ def _command(asked: Question) -> Callable[..., None]:
         for sentence in changed:
             messages.failure(f"thinktime: {sentence}")
         with border.reading(*logs):
-            text = _rendered(asked, inputs, options, changed, (chosen, destination.width(output)))
+            answer = warned(
+                asked.document(inputs, options) if chosen == "html" else asked.answer(inputs, options),
+                changed,
+            )
+            text = destination.rendered(answer, chosen, destination.width(output))
             files = asked.files(inputs, options)
         destination.write(output, text)
         for path, text in files.items():
@@ -97,25 +101,6 @@ def _command(asked: Question) -> Callable[..., None]:
     paragraphs = [asked.summary, asked.description, f"Examples:\n\n{examples}"]
     run.__doc__ = "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
     return run
-
-
-def _rendered(
-    asked: Question,
-    inputs: Sequence[Any],
-    options: Any,
-    changed: Sequence[str],
-    shape: tuple[destination.Form, int],
-) -> str:
-    from thinktime.documents.document import Document
-    from thinktime.documents.render import render, render_section
-
-    form, width = shape
-    if form == "html":
-        return render(warned(asked.document(inputs, options), changed), form)
-    answer = warned(asked.answer(inputs, options), changed)
-    if isinstance(answer, Document):
-        return render(answer, form, width)
-    return render_section(answer, form, width)
 
 
 def _parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:

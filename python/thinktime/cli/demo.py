@@ -156,22 +156,11 @@ def _sized(log: Log) -> Section | None:
     """How many users fit, the upper half of the loads predicted from the lower; None without inputs."""
     from thinktime.models.sizing import fit
     from thinktime.predictions.size import goals, measured, section
-    from thinktime.predictions.size.answer import Plan, size
-    from thinktime.predictions.size.own_error import own_error
+    from thinktime.predictions.size.answer import Plan
     from thinktime.stats.estimate import NotApplicable
 
     found = measured.measured([log], [log.path.name])
     if isinstance(found, NotApplicable):
         return None
-    fitted, plan, limits = fit(found.levels(), found.machine), Plan(), goals.default()
-    answers = section.Answers(
-        measured=found,
-        fitted=fitted,
-        sizes=(size(found, fitted, plan, limits, []),),
-        names=(section.plan_words(plan),),
-        checked=own_error(found),
-        goals=limits,
-        asked=(),
-        command="",
-    )
-    return section.section(answers)
+    fitted = fit(found.levels(), found.machine)
+    return section.section(section.Answers.of(found, fitted, plans=[Plan()], goals=goals.default()))

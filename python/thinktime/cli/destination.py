@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from thinktime.cli import messages
 from thinktime.documents import render
 from thinktime.errors import InputError, WorkError
+
+if TYPE_CHECKING:
+    from thinktime.documents.document import Document, Section
 
 Form = render.Form
 SectionForm = Literal["text", "json", "csv"]
@@ -73,6 +76,17 @@ def check(output: Path | None, force: bool, form: Form) -> None:
         raise InputError(
             f"{target}: the folder {target.parent} does not exist; create it, or choose another name with -o"
         )
+
+
+def rendered(answer: Section | Document, form: Form, width: int) -> str:
+    """Text of an answer; a page must be a document."""
+    from thinktime.documents.document import Document
+
+    if isinstance(answer, Document):
+        return render.render(answer, form, width)
+    if form == "html":
+        raise TypeError("a page is made of a document, not of a section")
+    return render.render_section(answer, form, width)
 
 
 def write(output: Path | None, text: str, *, announced: bool = True) -> None:

@@ -210,7 +210,7 @@ def _for_size(options: RecordOptions, context: typer.Context) -> RecordOptions:
 
 def _accounts() -> int:
     """Accounts of people who have a process."""
-    from thinktime.predictions.size.memory import is_person
+    from thinktime.log.users import is_person
 
     found = set()
     for process in Path("/proc").glob("[0-9]*"):

@@ -309,29 +309,18 @@ def _numbers(given: str | None, item: str) -> list[int]:
 
 def _answers(found: Measured, fitted: Fit, asked: list[int], wanted: _Wanted) -> Answers:
     """Answers for every plan."""
-    from thinktime.predictions.size import goals, mix, section
-    from thinktime.predictions.size.answer import size
-    from thinktime.predictions.size.own_error import own_error
+    from thinktime.predictions.size import goals, section
 
-    limits = goals.read(wanted.goals)
-    plans = [mix.resolved(plan, found) for plan in wanted.plans]
-    sizes = []
-    with counted("predicting", len(plans) + 1) as show:
-        for plan in plans:
-            sizes.append(size(found, fitted, plan, limits, asked))
-            if show is not None:
-                show(len(sizes))
-        checked = own_error(found)
-    return section.Answers(
-        measured=found,
-        fitted=fitted,
-        sizes=tuple(sizes),
-        names=tuple(section.plan_words(plan) for plan in plans),
-        checked=checked,
-        goals=limits,
-        asked=tuple(asked),
-        command=wanted.command,
-    )
+    with counted("predicting", len(wanted.plans) + 1) as show:
+        return section.Answers.of(
+            found,
+            fitted,
+            plans=wanted.plans,
+            goals=goals.read(wanted.goals),
+            asked=asked,
+            command=wanted.command,
+            show=show,
+        )
 
 
 def _rendered(answers: Answers, form: destination.Form, changed: tuple[str, ...], width: int) -> str:

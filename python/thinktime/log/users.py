@@ -22,6 +22,8 @@ Array = NDArray[np.float64]
 
 NOBODY = "nobody"
 """Name of the user of rows that name none."""
+PERSON_LEAST, PERSON_ABSENT = 1000, 65_534
+"""First number of the accounts of people on Linux, and the number that stands for no account."""
 NAMED = ("users", "presence")
 """Tables in which a user may have a readable name; that of a later table replaces it."""
 
@@ -55,6 +57,18 @@ def column(names: Sequence[str], name: str) -> pl.Expr:
     import polars as pl
 
     return pl.col(name).cast(pl.Float64) if name in names else pl.lit(None, pl.Float64)
+
+
+def is_person(user: str) -> bool:
+    """True for the key of somebody who may log in: an account from 1000 on, a session, a user's slice."""
+    kind, colon, number = user.partition(":")
+    if user.startswith("/"):
+        return "/user" in user
+    if not colon:
+        return user != NOBODY
+    if kind == "uid":
+        return number.isdigit() and int(number) >= PERSON_LEAST and int(number) != PERSON_ABSENT
+    return not (kind == "session" and number == "0")
 
 
 def readable(log: Log, tables: Sequence[str] = NAMED, key: str = "user") -> dict[str, str]:

@@ -30,6 +30,8 @@ TRIED = 2000
 """Combinations of the unknown quantities that are tried."""
 DRAWS = 400
 """Combinations that are kept, in proportion to how well they agree with the measurement."""
+ENDS = (0.025, 0.5, 0.975)
+"""Quantiles of draws that are printed: the interval, and the value within it."""
 SEED_OF_CHANGES = 5
 BACKGROUND_MOST = 0.98
 """Share of the CPUs above which background load leaves nothing to predict."""

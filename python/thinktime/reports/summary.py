@@ -97,8 +97,8 @@ def _limit(facts: LogFacts) -> Finding | None:
     if (filled := facts.filled_by_low_priority) is not None:
         full, without = (shown.quantity(item, "share") for item in filled)
         text = (
-            f"This load does not saturate the machine: the CPUs were full in {full} of the intervals, but in "
-            f"only {without} without work at low priority, which gives way to all other work."
+            f"Work at normal priority does not saturate the machine: the CPUs were full in {full} of the "
+            f"intervals, and in {without} without work at low priority (nice)."
         )
         return Finding(text, section="saturation")
     if part.value < SATURATED:

@@ -14,7 +14,8 @@ from thinktime.analyses.health.words import sentence
 from thinktime.log import Log
 
 CLI = [sys.executable, "-c", "from thinktime.cli import main; main()"]
-LOOP = ["sh", "-c", "while :; do :; done"]
+# It ends with the test run, however that ends.
+LOOP = ["setpriv", "--pdeathsig", "KILL", "sh", "-c", "while :; do :; done"]
 ALICE, BOB = 64_811, 64_812
 MEMORY = Path("/sys/fs/cgroup/memory")
 LIMIT_BYTES, FILE_BYTES = 40 << 20, 64 << 20

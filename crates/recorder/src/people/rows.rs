@@ -140,9 +140,10 @@ pub fn name_users(
 /// Columns of CPU time, in the order of the times of an account.
 const CPU_COLUMNS: [&str; 3] = ["cpu_exact_s", "user_s", "system_s"];
 
-/// Replaces the CPU times of users by those of their groups, and adds a row for a group that has no process any more,
-/// of whose other usage nothing was seen: `empty`;
-/// exact CPU time of all rows [s], `None` where no group has a counter.
+/// Exact CPU time of all rows [s]; `None` where no group has a counter, and nothing was changed.
+///
+/// Replaces the CPU times of users by those of their groups. A group that has no process any more gets a row that
+/// `empty` makes: nothing else of its usage was seen.
 pub fn by_groups(
     groups: &mut Groups,
     schema: &TableSchema,

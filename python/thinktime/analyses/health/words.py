@@ -103,8 +103,8 @@ def _io_pressure(
 def _low_priority(full: float, full_without: float, share: float | None) -> str:
     return (
         f"The CPUs were full in {_percent(full)} of the intervals, in {_percent(full_without)} even without "
-        f"the work at low priority (nice), which took {_percent(share)} of the CPU time and gives way to all "
-        "other work."
+        f"the work at low priority (nice), which took {_percent(share)} of the CPU time. Other work "
+        "displaces it nearly wholly at nice 19 and hardly at nice 1; the kernel counts both as one."
     )
 
 

@@ -69,7 +69,7 @@ class Resources:
     idle: _Array
     """Idle share of the CPU time, 0 to 1."""
     low_priority: _Array
-    """Share of the CPU time of work at low priority (nice), 0 to 1, which gives way to all other work."""
+    """Share of the CPU time of work at low priority (nice), 0 to 1: other work displaces it."""
     disk_busy: _Array
     """Busy share of the busiest disk's time, 0 to 1; of all disks together if the log does not separate
     them, or if a controller serves one drive at a time."""

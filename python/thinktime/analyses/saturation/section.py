@@ -43,7 +43,7 @@ WORDS: Mapping[str, Callable[..., str]] = {
     ),
     "low_priority": lambda free, points: (
         f"At {free} of {points} frontier points the CPU was full only because of work at low priority "
-        "(nice), which gives way to all other work: it counts as free there."
+        "(nice). It counts as free there, which is right at nice 19 and too favourable near nice 1."
     ),
     "still_growing": lambda: (
         "The frontier still moved outwards in the second half: more than this is possible."

@@ -98,12 +98,9 @@ def with_inputs(
 def _rendered(answer: Section | Document, form: destination.Form, width: int) -> str:
     """Text of the answer; the page of a single section has the section's sentences as findings."""
     from thinktime.documents.document import Document, Finding
-    from thinktime.documents.render import render, render_section
 
-    if isinstance(answer, Document):
-        return render(answer, form, width)
-    if form != "html":
-        return render_section(answer, form, width)
+    if isinstance(answer, Document) or form != "html":
+        return destination.rendered(answer, form, width)
     page = Document(
         title=answer.title,
         subtitle=answer.method,
@@ -111,7 +108,7 @@ def _rendered(answer: Section | Document, form: destination.Form, width: int) ->
         sections=(answer,),
         origin="Made by thinktime: the same inputs give the same page.",
     )
-    return render(page, form)
+    return destination.rendered(page, form, width)
 
 
 def _options(inputs: Sequence[Input], *, twins: bool = False) -> list[inspect.Parameter]:

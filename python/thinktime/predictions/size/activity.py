@@ -156,7 +156,7 @@ def _used(log: Log, observed: Observations) -> _Used:
             cpu=people.cpu_time(names).fill_null(0.0),
             transferred=sizes[0] + sizes[1],
         ).collect()
-        frame = frame.filter(pl.col("user").map_elements(memory.is_person, return_dtype=pl.Boolean))
+        frame = frame.filter(pl.col("user").map_elements(people.is_person, return_dtype=pl.Boolean))
         place = np.searchsorted(starts, frame["start"].to_numpy())
         inside = place < len(starts)
         inside[inside] = starts[place[inside]] == frame["start"].to_numpy()[inside]
@@ -188,7 +188,7 @@ def _beats(log: Log, rank: dict[str, int]) -> list[tuple[int, list[int]]]:
         for part in log.in_turn("presence"):
             frame = part.select(pl.col("start").dt.epoch("us"), "user").drop_nulls().collect()
             for start, user in frame.iter_rows():
-                if memory.is_person(user):
+                if people.is_person(user):
                     found.setdefault(start, []).append(rank.setdefault(user, len(rank)))
                 else:
                     found.setdefault(start, [])

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.errors import InputError
-from thinktime.models.sizing import Changes, Courses, Fit, Machine
+from thinktime.models.sizing import ENDS, Changes, Courses, Fit, Machine
 from thinktime.predictions.size.cliff import cliff
 from thinktime.predictions.size.goals import Goal
 from thinktime.predictions.size.measured import Measured
@@ -23,7 +23,6 @@ Array = NDArray[np.float64]
 
 USERS_MOST = 2000
 """Most users that are looked at."""
-ENDS = (0.025, 0.5, 0.975)
 RESERVE = 0.03
 """Part of the memory that the kernel needs free: below, it reclaims."""
 P90 = 0.9

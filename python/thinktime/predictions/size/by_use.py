@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from thinktime.documents import format as shown
 from thinktime.documents.document import Col, Cols, Document, Finding, Section, Table
 from thinktime.errors import InputError
+from thinktime.models.sizing import DRAWS, ENDS
 from thinktime.predictions.size.activity import Activity
-from thinktime.predictions.size.answer import ENDS, RESERVE, USERS_MOST, Plan
+from thinktime.predictions.size.answer import RESERVE, USERS_MOST, Plan
 from thinktime.predictions.size.goals import Goal
 from thinktime.predictions.size.percentiles import SHARING
 from thinktime.stats.estimate import Estimate
 
 Array = NDArray[np.float64]
 
-DRAWS = 400
 UTILISATION = Goal(kind="utilisation", limit=0.8)
 """Goal where none is given: waits grow fast beyond it on a machine of few CPUs."""
 INSTEAD = (

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from thinktime.models.sizing import ENDS
 from thinktime.predictions.size.memory import Memory
 from thinktime.stats.estimate import Estimate
 
 HALF = 0.5
-ENDS = (0.025, 0.5, 0.975)
+"""Probability at which memory counts as full."""
 
 
 def cliff(memory: Memory | None, there_bytes: float | None, most: int, draws: int) -> Estimate | None:

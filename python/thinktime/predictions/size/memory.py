@@ -32,8 +32,6 @@ LEVELS_LEAST = 4
 """Numbers of users from which the memory of a further user is taken from their growth."""
 RISE_LEAST = 1.5
 """Ratio of most to fewest users from which the growth is used."""
-PERSON_LEAST, NOBODY = 1000, 65_534
-"""Numbers of the accounts of people on Linux."""
 SEED = 2
 
 
@@ -119,18 +117,6 @@ def _pearson(z: Array, skewness: Array) -> Array:
         shape = 4.0 / skewness[skewed] ** 2
         result[:, skewed] = special.gammainc(shape, np.maximum(shape + z[:, skewed] * np.sqrt(shape), 0.0))
     return result
-
-
-def is_person(user: str) -> bool:
-    """True for the key of somebody who may log in: an account from 1000 on, a session, a user's slice."""
-    kind, colon, number = user.partition(":")
-    if user.startswith("/"):
-        return "/user" in user
-    if not colon:
-        return user != people.NOBODY
-    if kind == "uid":
-        return number.isdigit() and int(number) >= PERSON_LEAST and int(number) != NOBODY
-    return not (kind == "session" and number == "0")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,7 +257,7 @@ def _of_table(log: Log, table: str, chosen: set[str] | None, columns: Sequence[s
     for part in log.in_turn(table):
         rows = part.select("user", mine=column + swap, resident=resident).drop_nulls(["user", "mine"])
         for user, mine, whole in rows.collect().iter_rows():
-            if user in chosen if chosen is not None else is_person(user):
+            if user in chosen if chosen is not None else people.is_person(user):
                 values.setdefault(user, []).append(mine)
                 largest = max(largest, whole or 0.0)
     if not values:

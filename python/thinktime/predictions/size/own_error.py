@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.models.sizing import fit
-from thinktime.predictions.size.answer import ENDS
+from thinktime.models.sizing import ENDS, Courses, fit
 from thinktime.predictions.size.measured import Measured
 from thinktime.predictions.size.rules import scalability
 from thinktime.stats.estimate import Estimate
@@ -45,13 +44,9 @@ class Checked:
 
 def own_error(measured: Measured) -> tuple[Checked, ...]:
     """Predictions for the upper half of the numbers of users, from the lower half alone."""
-    levels = measured.levels()
-    half = (len(levels) + 1) // 2
-    if len(levels) < 2:
+    if len(measured.stretches) < 2:
         return ()
-    fitted = fit(levels[:half], measured.machine)
-    most = levels[-1].users
-    courses = fitted.courses(measured.machine, most)
+    half, courses = _lower_half(measured)
     scaled = scalability(measured, half)
     checked = []
     for stretch in measured.stretches[half:]:
@@ -71,14 +66,19 @@ def own_error(measured: Measured) -> tuple[Checked, ...]:
 
 def from_lower_half(measured: Measured) -> tuple[tuple[int, Estimate], ...]:
     """Mean response for every measured number of users, predicted from the lower half of them alone."""
-    levels = measured.levels()
-    if len(levels) < 2:
+    if len(measured.stretches) < 2:
         return ()
-    fitted = fit(levels[: (len(levels) + 1) // 2], measured.machine)
-    responses = fitted.courses(measured.machine, levels[-1].users).response_s
+    responses = _lower_half(measured)[1].response_s
     return tuple(
         (one.users, _interval(responses[:, one.users - 1], "s", one.n)) for one in measured.stretches
     )
+
+
+def _lower_half(measured: Measured) -> tuple[int, Courses]:
+    """Number of levels in the lower half, and the courses that a fit to them predicts for all."""
+    levels = measured.levels()
+    half = (len(levels) + 1) // 2
+    return half, fit(levels[:half], measured.machine).courses(measured.machine, levels[-1].users)
 
 
 def _interval(values: Array, unit: str, n: int) -> Estimate:

@@ -22,6 +22,10 @@ ANSWERS_MOST = 100_000
 """Users above which a rule sets no limit."""
 
 
+WITH = {"agrees": "with", "not contradicted": "by"}
+"""Word between a verdict and the log."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
     """Question to a rule."""
@@ -249,7 +253,7 @@ def _met(case: Case) -> UserRange | None:
 def sentence(judged: Sequence[Judged]) -> str | None:
     """Answers of the rules in words, by name."""
     parts = [
-        f"{one.name}: {_words(one.answer)}{_error(one)}"
+        f"{one.name}: {_words(one.answer)}{_aside(one)}"
         for one in judged
         if one.name != OURS and not isinstance(one.answer, str)
     ]
@@ -266,26 +270,31 @@ def _words(answer: UserRange | str) -> str:
     return f"{answer.low} to {answer.high} users"
 
 
-def _error(one: Judged) -> str:
-    error = one.error
-    if error is None:
+def _verdict(one: Judged) -> str | None:
+    """Error in words; a log in which the goal never failed contradicts no number above its own."""
+    if one.error is None or one.truth is None:
+        return None
+    if one.error != 0.0:
+        return f"{100.0 * one.error:+.0f} %"
+    return "not contradicted" if one.truth.high is None else "agrees"
+
+
+def _aside(one: Judged) -> str:
+    verdict = _verdict(one)
+    if verdict is None:
         return ""
-    return " (agrees with this log)" if error == 0.0 else f" ({100.0 * error:+.0f} % on this log)"
+    return f" ({verdict} {WITH.get(verdict, 'on')} this log)"
 
 
 def table(judged: Sequence[Judged]) -> Table:
     """Table of the rules, with the measured number that they are judged by."""
-
-    def error(one: Judged) -> str | None:
-        return None if one.error is None else "agrees" if one.error == 0.0 else f"{100.0 * one.error:+.0f} %"
-
     return Table.of(
         judged,
         Col("rule", lambda one: one.name),
         Col("answer", lambda one: _words(one.answer)),
         Col("from the lower half", lambda one: _words(one.checked)),
         Col("measured", lambda one: None if one.truth is None else _words(one.truth)),
-        Col("error", error),
+        Col("error", _verdict),
         Col("source", lambda one: one.source),
         name="size-rules",
         caption="Rules that others use, judged by the upper half of the log",

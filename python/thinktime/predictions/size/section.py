@@ -13,10 +13,10 @@ from thinktime.documents.wording import listed
 from thinktime.models.sizing import ASSUMPTIONS, SOURCE, Fit
 from thinktime.predictions import prediction as predicted
 from thinktime.predictions.size import cliff, mix, rules, surface, words
-from thinktime.predictions.size.answer import Fits, Plan, Row, Size, longer
+from thinktime.predictions.size.answer import Fits, Plan, Row, Size, longer, size
 from thinktime.predictions.size.goals import Goal
 from thinktime.predictions.size.measured import Measured
-from thinktime.predictions.size.own_error import Checked, from_lower_half
+from thinktime.predictions.size.own_error import Checked, from_lower_half, own_error
 from thinktime.predictions.size.percentiles import SHARING
 from thinktime.stats.estimate import Estimate
 
@@ -54,6 +54,36 @@ class Answers:
     def first(self) -> Size:
         """Answer that was asked for."""
         return self.sizes[0]
+
+    @classmethod
+    def of(
+        cls,
+        measured: Measured,
+        fitted: Fit,
+        *,
+        plans: Sequence[Plan],
+        goals: tuple[Goal, ...],
+        asked: Sequence[int] = (),
+        command: str = "",
+        show: Callable[[float], None] | None = None,
+    ) -> Answers:
+        """Answers for every plan, and the model's own error; `show` gets the number of answers so far."""
+        resolved = [mix.resolved(plan, measured) for plan in plans]
+        sizes: list[Size] = []
+        for plan in resolved:
+            sizes.append(size(measured, fitted, plan, goals, asked))
+            if show is not None:
+                show(len(sizes))
+        return cls(
+            measured=measured,
+            fitted=fitted,
+            sizes=tuple(sizes),
+            names=tuple(plan_words(plan) for plan in resolved),
+            checked=own_error(measured),
+            goals=goals,
+            asked=tuple(asked),
+            command=command,
+        )
 
 
 def document(answers: Answers, show: Callable[[float, float], None] | None = None) -> Document:
