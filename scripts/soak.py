@@ -10,7 +10,8 @@ every session the log is checked, and
     samples taken = rows of `samples` + rows that retention removed + `interval_dropped` + `rows_lost`
 
 must hold. The samples taken are those that the recorder itself reported: in its last line, or, if it was
-killed, on its terminal after each sample. Status 1 if it does not, or if `thinktime check` finds a defect.
+killed, on its terminal after each sample. Status 1 if it does not, or if `thinktime check` finds a defect;
+the log is then copied to target/soak.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ from thinktime.log import Log
 
 ROOT = Path(__file__).resolve().parents[1]
 STATIC = ROOT / "target" / "static" / "thinktime-recorder"
+KEPT = ROOT / "target" / "soak"
+"""Where the logs are copied in which something was wrong."""
 PYTHON = [sys.executable, "-c", "from thinktime.cli import main; main()"]
 TMPFS = "size=40m,mode=755"
 MOUNTED = "THINKTIME_SOAK_MOUNTED"
@@ -325,6 +328,10 @@ class Soak:
                 self.folder / name / "log", self.accounts[name], self.forget
             )
             self.wrong += [f"session {number} ({fault}): {finding}" for finding in [*wrong, *findings]]
+            if self.wrong:
+                shutil.rmtree(KEPT, ignore_errors=True)
+                shutil.copytree(self.folder / name, KEPT)
+                self.wrong.append(f"the log is kept in {KEPT}")
             if not is_quiet:
                 print(f"{time.monotonic() - began:6.0f} s  {number:4d}  {fault}", file=sys.stderr, flush=True)
 
@@ -359,7 +366,8 @@ class Soak:
 
 def judge(session: Session, status: int, account: Account) -> list[str]:
     """Complaints about a session that has ended; what it took is added to `account`."""
-    shown, reported = session.recorder.shown, session.recorder.reported
+    # A terminal breaks lines between words.
+    shown, reported = " ".join(session.recorder.shown.split()), session.recorder.reported
     if status == -signal.SIGKILL:
         account.low += reported
         account.high += reported + session.slack

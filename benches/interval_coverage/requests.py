@@ -8,7 +8,9 @@ from functools import partial
 import numpy as np
 from scipy.signal import lfilter
 
-from interval_coverage.registry import Hits, kind
+from interval_coverage.registry import Hits, holds, kind
+from thinktime.analyses.overhead import claims
+from thinktime.analyses.overhead.analysis import costs_of
 from thinktime.analyses.overhead.design import Design, Target
 from thinktime.analyses.overhead.regression import FitOptions, Regression, fit
 from thinktime.log.observations import Observations, Quantity
@@ -97,6 +99,43 @@ def _holds(
     return bool(abs(values[place] - truth[column]) <= reach[place])
 
 
+def stated(n: int, rates_rho: float, errors_rho: float, noise: float, seed: int) -> Hits:
+    """The same: costs that a summary may state, one by one, and whether one of them is false."""
+    random = np.random.default_rng(seed)
+    rates = np.append(RATES, np.full(NULLS, 50.0)) * np.exp(0.5 * series(random, n, 3 + NULLS, rates_rho))
+    y = BASE + rates[:, :3] @ COSTS + noise * series(random, n, 1, errors_rho)[:, 0]
+    regression = made(rates, y, select=True)
+    costs = claims.judged(costs_of(regression, regression.means[-1], {}), "as recorded")
+    truth = dict(zip((f"kind{place}" for place in range(3)), COSTS, strict=True))
+    found = {cost.request: cost.seconds for cost in costs[1:] if cost.claimed}
+    hits: dict[str, bool | str | None] = {
+        name: holds(found[request], truth[request]) if request in found else None
+        for name, request in (("fork", "kind0"), ("page fault", "kind1"), ("context switch", "kind2"))
+    }
+    return hits | {"no false cost": not set(found) - set(truth)}
+
+
+def few(n: int, burst: int, others: bool, errors_rho: float, seed: int) -> Hits:
+    """Cost of a request that came in successive intervals and never else, alone or beside three others."""
+    random = np.random.default_rng(seed)
+    rare = np.zeros(n)
+    first = int(random.integers(0, n - burst))
+    rare[first : first + burst] = 50.0 * np.exp(0.3 * random.normal(size=burst))
+    rates, costs = rare[:, None], COSTS[:1]
+    if others:
+        rates = np.column_stack([RATES * np.exp(0.5 * series(random, n, 3, 0.5)), rates])
+        costs = np.append(COSTS, costs)
+    y = BASE + rates @ costs + NOISE * series(random, n, 1, errors_rho)[:, 0]
+    regression = made(rates, y, select=False)
+    found = regression.cost(len(costs), "s")
+    # What would be printed without the rule, to show where it is needed.
+    off = abs(found.value - costs[-1])
+    return {
+        "rare request": holds(found, costs[-1]),
+        "the same, if every cost had an interval": bool(off <= regression.robust_reach()[-1]),
+    }
+
+
 def together(n: int, errors_rho: float, seed: int) -> Hits:
     """Forks and execs that move together (correlation 0.999), of different cost, and two other kinds."""
     random = np.random.default_rng(seed)
@@ -162,6 +201,40 @@ for noise in (0.03, 0.06):
         data=f"200 intervals, rates AR 0.7, errors AR 0.5, {noise / NOISE:g} times as large: weak costs",
         most=1.0,
     )(partial(selected, 200, 0.7, 0.5, noise))
+
+for n, rates_rho, errors_rho, noise in (
+    (200, 0.7, 0.5, 0.01),
+    (200, 0.7, 0.5, 0.03),
+    (200, 0.7, 0.5, 0.06),
+    (200, 0.9, 0.9, 0.03),
+    (60, 0.5, 0.5, 0.02),
+):
+    kind(
+        name=f"requests-stated-{n}-{rates_rho:g}-{errors_rho:g}-{noise:g}",
+        interval="Costs that a summary states",
+        data=f"{n} intervals, rates AR {rates_rho:g}, errors AR {errors_rho:g} of {1e3 * noise:g} ms/s",
+        least=0.93,
+        most=1.0,
+    )(partial(stated, n, rates_rho, errors_rho, noise))
+
+for n, burst, others, errors_rho in (
+    (80, 2, False, 0.0),
+    (80, 3, False, 0.0),
+    (80, 5, False, 0.0),
+    (80, 8, False, 0.5),
+    (200, 6, True, 0.0),
+    (200, 12, True, 0.5),
+):
+    beside = "beside three others" if others else "alone"
+    kind(
+        name=f"requests-few-{n}-{burst}-{beside.split()[0]}-{errors_rho:g}",
+        interval="Costs that few intervals determine",
+        data=f"{n} intervals, a request in {burst} successive ones, {beside}, errors AR {errors_rho:g}",
+        most=1.0,
+        note="no interval is printed in most samples, and the report states that few determine the cost"
+        if burst < 5
+        else "",
+    )(partial(few, n, burst, others, errors_rho))
 
 for n, errors_rho in ((60, 0.0), (200, 0.0), (200, 0.7), (200, 0.9)):
     kind(

@@ -1,13 +1,16 @@
 """thinktime measures, explains and predicts interactive multi-user systems.
 
 >>> import thinktime
+>>> thinktime.record("run", thinktime.RecordOptions(duration_s=60))  # record this machine for a minute
 >>> log = thinktime.Log.open("run")                      # what was recorded, played or simulated
 >>> thinktime.analyse("response", log)                   # one question: a result with intervals
->>> thinktime.report([log])                              # all of them, as a document
+>>> thinktime.report(log)                                # all of them, as a document
 >>> thinktime.simulate("apl360", {"users": 30}, seed=1)  # a time-sharing system of the past, or your own
+>>> thinktime.size("run")                                 # how many users fit, and what limits them
 >>> thinktime.mva([0.5, 0.1], think_s=20, users=35)      # a queueing network, exactly
 
-`CONTENTS` lists the names offered here, which are imported on first use.
+`CONTENTS` lists the names offered here, which are imported on first use. The commands of the same names
+call these functions. Every result has ``to_dict()``, ``to_frame()`` (polars) and a short text.
 """
 
 from __future__ import annotations
@@ -33,9 +36,15 @@ if TYPE_CHECKING:
     from thinktime.errors import InputError, WorkError
     from thinktime.log import Log, LogError, LogWarning, LogWriter, vocabulary
     from thinktime.log.runs import Runs
+    from thinktime.models.prediction import Prediction
     from thinktime.models.queueing.networks import Station, mva
-    from thinktime.reports import build as report
+    from thinktime.predictions.size.answer import Plan as SizePlan
+    from thinktime.predictions.size.record import Sized, size
+    from thinktime.reports import report
+    from thinktime.results import Result
+    from thinktime.sources.linux import RecordOptions, record
     from thinktime.sources.simulated import Simulated, simulate, systems
+    from thinktime.sources.terminals import Plan, Played, play, workload
     from thinktime.stats.estimate import Estimate, NotApplicable
 
 __version__ = "0.1.0"
@@ -50,13 +59,24 @@ CONTENTS: dict[str, tuple[str, str]] = {
     "QUESTIONS": ("thinktime.analyses", "QUESTIONS"),
     "question": ("thinktime.analyses", "question"),
     "analyse": ("thinktime.analyses", "analyse"),
-    "report": ("thinktime.reports", "build"),
+    "report": ("thinktime.reports", "report"),
     "render": ("thinktime.documents.render", "render"),
+    "record": ("thinktime.sources.linux", "record"),
+    "RecordOptions": ("thinktime.sources.linux", "RecordOptions"),
+    "play": ("thinktime.sources.terminals", "play"),
+    "Plan": ("thinktime.sources.terminals", "Plan"),
+    "Played": ("thinktime.sources.terminals", "Played"),
+    "workload": ("thinktime.sources.terminals", "workload"),
     "simulate": ("thinktime.sources.simulated", "simulate"),
+    "size": ("thinktime.predictions.size.record", "size"),
+    "SizePlan": ("thinktime.predictions.size.answer", "Plan"),
+    "Sized": ("thinktime.predictions.size.record", "Sized"),
     "systems": ("thinktime.sources.simulated", "systems"),
     "Simulated": ("thinktime.sources.simulated", "Simulated"),
     "mva": ("thinktime.models.queueing.networks", "mva"),
     "Station": ("thinktime.models.queueing.networks", "Station"),
+    "Prediction": ("thinktime.models.prediction", "Prediction"),
+    "Result": ("thinktime.results", "Result"),
     "Estimate": ("thinktime.stats.estimate", "Estimate"),
     "NotApplicable": ("thinktime.stats.estimate", "NotApplicable"),
     "InputError": ("thinktime.errors", "InputError"),
@@ -87,8 +107,15 @@ __all__ = [
     "LogWarning",
     "LogWriter",
     "NotApplicable",
+    "Plan",
+    "Played",
+    "Prediction",
+    "RecordOptions",
+    "Result",
     "Runs",
     "Simulated",
+    "SizePlan",
+    "Sized",
     "Station",
     "WorkError",
     "__version__",
@@ -98,18 +125,22 @@ __all__ = [
     "log",
     "models",
     "mva",
+    "play",
     "predictions",
     "question",
     "questions",
+    "record",
     "render",
     "report",
     "reports",
     "simulate",
+    "size",
     "sources",
     "stats",
     "studies",
     "systems",
     "vocabulary",
+    "workload",
 ]
 
 

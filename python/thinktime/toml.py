@@ -14,7 +14,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["read", "value"]
+__all__ = ["line_of", "parsed", "read", "value"]
 
 NESTING_MAX = 64
 """Most levels of lists and tables: whatever walks through them may do so recursively."""
@@ -50,6 +50,18 @@ def read(path: Path, *, dates: bool = False) -> dict[str, Any]:
         _check(table, dates=dates)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
+    return table
+
+
+def line_of(path: Path, words: str) -> int:
+    """Number of the first line of a file that has `words`, which an error is about; 1 where none has."""
+    text = path.read_text(encoding="utf-8")
+    return text.count("\n", 0, max(text.find(words), 0)) + 1
+
+
+def parsed(text: str) -> dict[str, Any]:
+    """Contents of a text in TOML that is our own, and thus right."""
+    table: dict[str, Any] = tomllib.loads(text)
     return table
 
 

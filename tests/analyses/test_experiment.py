@@ -1,15 +1,19 @@
 """The analysis of an experiment: known effects, blocks, gaps, transformations, and what it refuses."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 import pytest
 
+from thinktime.analyses.experiment import sentences, words
 from thinktime.analyses.experiment.analysis import Model, analyse
 from thinktime.analyses.experiment.section import section
+from thinktime.documents import format as shown
 from thinktime.documents.render import render_section
 from thinktime.errors import InputError
+from thinktime.sources.simulated import systems
 from thinktime.stats.designs.factorial import full_factorial
 from thinktime.stats.designs.transformations import Transformation
 from thinktime.stats.estimate import Caveat, NotApplicable
@@ -181,7 +185,7 @@ def test_what_cannot_be_analysed_says_why(frame):
     assert "only one level" in answer(frame.filter(pl.col("slice") == 0.1)).reason
     assert "not measured" in answer(frame.with_columns(pl.lit(None, pl.Float64).alias("response_s"))).reason
     assert "no factor" in answer(frame, factors=[]).reason
-    with pytest.raises(InputError, match=r"no column 'respons'.*response_s"):
+    with pytest.raises(InputError, match="respons: there is no such column; did you mean response_s"):
         answer(frame, response="respons")
     with pytest.raises(InputError, match="must be a number"):
         answer(frame, response="scheduler")
@@ -204,7 +208,8 @@ def test_runs_without_a_figure_are_left_out_and_counted(frame):
 @pytest.mark.parametrize("form", ["text", "json", "csv"])
 def test_rendered(result, form):
     text = render_section(section("response_s", result), form)
-    for word in ("scheduler", "slice × regions", "Shapiro"):
+    last = "Assumptions of the F tests" if form == "text" else "Shapiro"
+    for word in ("scheduler", "slice × number of regions of memory", last):
         assert word in text
     if form == "csv":
         row = next(line for line in text.splitlines() if ",scheduler,p," in line and "-anova," in line)
@@ -214,3 +219,72 @@ def test_rendered(result, form):
 def test_rendered_where_there_is_no_answer(frame):
     refused = analyse(frame[:1], response="response_s", factors=["slice"])
     assert "Not applicable" in render_section(section("response_s", refused), "text")
+
+
+def test_the_better_level_is_named_with_its_gain_and_interval(result):
+    """The true gains: 1 s by fb_inf; modified and fb2 are alike; 0.15 s by slices of 0.1 s."""
+    said = sentences.findings(replace(result, response="mean_response_s"))
+    first = next(item for item in result.differences if (item.first, item.second) == ("modified", "fb_inf"))
+    gain = shown.apart(replace(first.estimate, value=-first.estimate.value))[0]
+    assert f"Fb inf answers {gain} sooner" in " ".join(said)
+    assert any(
+        "cannot be told apart" in text and "to" in text for text in by_levels(result, "modified", "fb2")
+    )
+    assert any(
+        text.startswith("With slice 0.1, the mean response time is") and "shorter" in text for text in said
+    )
+    assert "lowest with fb inf, slice 0." in said[-1]
+
+
+def by_levels(result, one, other):
+    pairs = [item for item in result.differences if {item.first, item.second} == {one, other}]
+    return [sentences.compared(result, item, one) for item in pairs]
+
+
+def test_a_canary_of_the_direction(result):
+    """With the sign of every difference turned, the better level answers later: the sentence must change."""
+    turned = [
+        replace(
+            item,
+            estimate=replace(
+                item.estimate, value=-item.estimate.value, low=-item.estimate.high, high=-item.estimate.low
+            ),
+        )
+        for item in result.differences
+    ]
+    before, after = (
+        sentences.findings(item) for item in (result, replace(result, differences=tuple(turned)))
+    )
+    assert any("longer" in text for text in after)
+    assert not any("longer" in text for text in before)
+
+
+def test_the_difference_at_each_level_of_an_interacting_factor_holds_the_true_one(result):
+    """Slices differ by 0.3 s with four regions only; ten errors' width leaves no chance."""
+    inside = {item.within[0][1]: item for item in result.simple if item.factor == "slice"}
+    assert inside[4].estimate.low < 0.3 < inside[4].estimate.high
+    assert inside[4].significant
+    assert inside[3].estimate.low < 0.0 < inside[3].estimate.high
+    assert not inside[3].significant
+
+
+def test_a_ratio_is_said_where_logarithms_were_analysed(frame):
+    result = analyse(
+        frame, response="response_s", factors=["scheduler"], transformation=Transformation.parse("log10")
+    )
+    said = sentences.findings(result)
+    assert any(" times (" in text for text in said)
+    assert not any("shorter" in text for text in said)
+
+
+def test_units_of_factors_are_those_of_the_simulated_systems():
+    """Words give units that the analysis cannot know: they must not drift from the parameters."""
+    units = {(item.name, item.unit) for system in systems() for item in system.parameters}
+    symbols = {"Kwords": "Kword", "clicks of 64 bytes": "click"}
+    for name, quantity in words.FACTORS.items():
+        if quantity.unit and any(name == parameter for parameter, _ in units):
+            assert (name, symbols.get(quantity.unit, quantity.unit)) in units
+    assert words.given("users", 20) == "with 20\N{NO-BREAK SPACE}users"
+    assert words.given("time_slice", 0.1) == "with a time slice of 0.1 s"
+    assert words.given("overlapped_seeks", False) == "without overlapped seeks"
+    assert words.factor("stations.processor.discipline") == "discipline of the processor"

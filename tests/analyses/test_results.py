@@ -14,7 +14,8 @@ import pytest
 
 from thinktime.errors import InputError
 from thinktime.log import Log, LogWriter
-from thinktime.questions.results import Result, check_level, check_log, check_logs
+from thinktime.questions.checks import check_level, check_log, check_logs
+from thinktime.results import Result
 from thinktime.stats.estimate import Estimate, NotApplicable
 
 

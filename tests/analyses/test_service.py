@@ -308,7 +308,7 @@ def test_fits_from_the_command_line(log_of, tmp_path, capsys):
     assert target.read_bytes() == before
     capsys.readouterr()
     assert cli.run(["analyse", "rates", str(log.path), "--fit", str(target)]) == 2
-    assert "No such option: --fit" in capsys.readouterr().err
+    assert "--fit: there is no such option" in capsys.readouterr().err
 
 
 def test_what_cannot_be_fitted_fails_with_the_reason(log_of, tmp_path, capsys):

@@ -12,25 +12,20 @@ import argparse
 import importlib
 import json
 import math
-import os
 import random
-import resource
-import select
-import signal
 import sys
-import tempfile
-import time
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
+
+from process import outcome
 
 from thinktime.errors import InputError, WorkError
 from thinktime.sources import simulated
 
 SECONDS = 12
 """Time that a setting may take [s]."""
-BYTES = 6 << 30
-"""Address space of a process [byte]."""
 MAX_EVENTS = 10_000_000
 """Limit on events with which settings run: a few seconds of one core."""
 LENGTH_S = 600
@@ -240,43 +235,6 @@ def _infinite(value: float | None) -> bool:
     return value is not None and not math.isfinite(value)
 
 
-def start(setting: Setting) -> tuple[int, int, Any]:
-    """A process that judges `setting`: its number, the pipe on which it answers, its stderr."""
-    reading, writing = os.pipe()
-    errors = tempfile.TemporaryFile()  # noqa: SIM115 - read after the process has ended.
-    child = os.fork()
-    if child == 0:
-        os.dup2(errors.fileno(), 2)
-        resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        os.write(writing, judged(setting).encode()[:4000])
-        os._exit(0)
-    os.close(writing)
-    return child, reading, errors
-
-
-def run(setting: Setting) -> tuple[str, str, float]:
-    """Kind of outcome of a setting, its text, and the time that it took [s]."""
-    began = time.monotonic()
-    child, reading, errors = start(setting)
-    ready, _, _ = select.select([reading], [], [], SECONDS)
-    if not ready:
-        os.kill(child, signal.SIGKILL)
-    text = os.read(reading, 5000).decode() if ready else ""
-    os.close(reading)
-    _, status = os.waitpid(child, 0)
-    errors.seek(0)
-    said = errors.read().decode(errors="replace")
-    took = time.monotonic() - began
-    if not ready:
-        return "overtime", f"over {SECONDS} s", took
-    if os.WIFSIGNALED(status):
-        return "abort", f"signal {os.WTERMSIG(status)}: {said.strip()[:200]}", took
-    if text == "ran" and said.strip():
-        return "warning", said.strip()[-200:], took
-    return text.split(":")[0], text, took
-
-
 def main() -> int:
     """Attack, print a table; the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -288,7 +246,7 @@ def main() -> int:
     simulated.systems()
     kinds: Counter[str] = Counter()
     for setting in settings(options.count, options.seed):
-        kind, text, took = run(setting)
+        kind, text, took = outcome(partial(judged, setting), seconds=SECONDS)
         kinds[kind] += 1
         if kind not in ("ran", "refused") or kind in options.show:
             print(f"{kind}: {setting.system} {setting.parameters} ({took:.1f} s): {text[:300]}", flush=True)

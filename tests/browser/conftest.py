@@ -1,14 +1,20 @@
-"""A real browser for the pages: Debian's chromium, driven through selenium."""
+"""A real browser, Debian's chromium driven through selenium, and a page of every kind, each made once."""
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from selenium import webdriver
+
+from browser import made
+from browser.made import Open
+from thinktime import reports
+from thinktime.documents.document import Document
+from thinktime.log import Log
 
 REMEDY = "apt-get install chromium chromium-driver"
 FLAGS = (
@@ -44,5 +50,84 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chro
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(found("chromedriver")))
     driver.set_page_load_timeout(60)
+    driver.set_script_timeout(200)
     yield driver
     driver.quit()
+
+
+@pytest.fixture(scope="session")
+def opened(browser: webdriver.Chrome) -> Open:
+    """Function that opens a page, all of it in view, with every chart that is not folded drawn."""
+
+    def open_page(
+        path: Path, setting: str = "", *, width: int = 1280, scheme: str = "light", height: int = 60_000
+    ) -> webdriver.Chrome:
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "screen", "features": features})
+        # As high as the page: charts are drawn when they come into view.
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        browser.get("about:blank")
+        browser.get_log("browser"), browser.get_log("performance")
+        browser.get(path.as_uri() + setting)
+        made.drawn(browser)
+        return browser
+
+    return open_page
+
+
+# Pages
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("pages")
+
+
+@pytest.fixture(scope="session")
+def played(folder: Path) -> Path:
+    return made.played_log(folder)
+
+
+@pytest.fixture(scope="session")
+def report(played: Path) -> Document:
+    """Report of a played log."""
+    return reports.build([Log.open(played)])
+
+
+@pytest.fixture(scope="session")
+def report_page(report: Document, folder: Path) -> Path:
+    return made.report_page(report, folder)
+
+
+@pytest.fixture(scope="session")
+def study_page(folder: Path) -> Path:
+    return made.study_page(folder)
+
+
+@pytest.fixture(scope="session")
+def page_of(request: pytest.FixtureRequest, folder: Path) -> Callable[[str], Path]:
+    """Function that gives the page of a kind."""
+
+    def fixture(name: str) -> Path:
+        path: Path = request.getfixturevalue(name)
+        return path
+
+    makers: dict[str, Callable[[], Path]] = {
+        "report": lambda: fixture("report_page"),
+        "size": lambda: made.size_page(folder),
+        "study": lambda: fixture("study_page"),
+        "recorded": lambda: made.recorded_page(folder),
+        "compared": lambda: made.compared_page(folder),
+        "experiment": lambda: made.experiment_page(folder),
+        "paging": lambda: made.paging_page(folder),
+        "answer": lambda: made.answer_page(fixture("played"), folder),
+    }
+    pages: dict[str, Path] = {}
+
+    def page(kind: str) -> Path:
+        if kind not in pages:
+            pages[kind] = makers[kind]()
+        return pages[kind]
+
+    return page

@@ -4,61 +4,21 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from selenium import webdriver
-from selenium.webdriver.support.ui import WebDriverWait
 
-from reports import handmade_document, synthetic_machine
-from thinktime import reports
+from browser import made
+from browser.made import Open
+from reports import handmade_document
 from thinktime.documents.document import Document
-from thinktime.documents.render import render
-from thinktime.log import Log
 
-Open = Callable[..., webdriver.Chrome]
 DRAWN = """
 return [...document.querySelectorAll('.plot')].map((plot) =>
   plot.querySelectorAll('.live svg path, .live svg line').length)
 """
-
-
-@pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Document:
-    """The report of the synthetic log."""
-    return reports.build([Log.open(synthetic_machine.write(tmp_path_factory.mktemp("synthetic") / "log"))])
-
-
-@pytest.fixture(scope="module")
-def page(report: Document, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Page of the report."""
-    path = tmp_path_factory.mktemp("page") / "report.html"
-    path.write_text(render(report, "html"), encoding="utf-8")
-    return path
-
-
-@pytest.fixture
-def opened(browser: webdriver.Chrome, page: Path) -> Open:
-    def open_page(
-        width: int = 1280, scheme: str = "light", path: Path = page, mobile: bool = False
-    ) -> webdriver.Chrome:
-        features = [{"name": "prefers-color-scheme", "value": scheme}]
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "screen", "features": features})
-        # As high as the page: charts are drawn when they come into view.
-        metrics = {"width": width, "height": 60_000, "deviceScaleFactor": 1, "mobile": mobile}
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-        browser.get_log("browser"), browser.get_log("performance")
-        browser.get(path.as_uri())
-        WebDriverWait(browser, 30).until(
-            lambda driver: driver.execute_script(
-                "return [...document.querySelectorAll('.plot')].every(p => p.dataset.live === 'yes')"
-            )
-        )
-        return browser
-
-    return open_page
 
 
 def requests(driver: webdriver.Chrome) -> list[str]:
@@ -70,36 +30,39 @@ def requests(driver: webdriver.Chrome) -> list[str]:
     ]
 
 
-def test_every_chart_is_drawn_and_nothing_is_complained_of(opened: Open, report: Document) -> None:
-    driver = opened()
+def test_every_chart_is_drawn_and_nothing_is_complained_of(
+    opened: Open, report: Document, report_page: Path
+) -> None:
+    driver = opened(report_page)
+    made.unfold(driver)
     marks = driver.execute_script(DRAWN)
     assert len(marks) == sum(len(section.figures) for section in report.sections)
     assert all(count > 5 for count in marks)
     assert driver.get_log("browser") == []
 
 
-def test_no_request_leaves_the_file(opened: Open, page: Path) -> None:
-    driver = opened()
+def test_no_request_leaves_the_file(opened: Open, report_page: Path) -> None:
+    driver = opened(report_page)
     asked = requests(driver)
     assert asked, "the log of requests is empty: the test would see nothing"
-    assert [url for url in asked if url != page.as_uri() and not url.startswith("data:")] == []
+    assert [url for url in asked if url != report_page.as_uri() and not url.startswith("data:")] == []
 
 
-def test_the_policy_stops_what_does_not_belong(opened: Open, page: Path, tmp_path: Path) -> None:
+def test_the_policy_stops_what_does_not_belong(opened: Open, report_page: Path, tmp_path: Path) -> None:
     """The canary: the same page with a foreign script and picture must be seen to be refused."""
     foreign = "<script>window.foreign = 1</script><img src='http://127.0.0.1:9/x.png' alt=''>"
     changed = tmp_path / "changed.html"
     changed.write_text(
-        page.read_text(encoding="utf-8").replace("</main>", foreign + "</main>"), encoding="utf-8"
+        report_page.read_text(encoding="utf-8").replace("</main>", foreign + "</main>"), encoding="utf-8"
     )
-    driver = opened(path=changed)
+    driver = opened(changed)
     assert driver.execute_script("return window.foreign === undefined")
     assert any("Content Security Policy" in entry["message"] for entry in driver.get_log("browser"))
 
 
 @pytest.mark.parametrize("width", [320, 390, 768, 1280, 1920])
-def test_nothing_overflows(opened: Open, width: int) -> None:
-    driver = opened(width, mobile=width < 500)
+def test_nothing_overflows(opened: Open, report_page: Path, width: int) -> None:
+    driver = opened(report_page, width=width)
     assert driver.execute_script("return document.documentElement.scrollWidth") <= width
     wide = driver.execute_script(
         "return [...document.querySelectorAll('.live svg, p, h1, h2, h3, li, dd')]"
@@ -108,8 +71,8 @@ def test_nothing_overflows(opened: Open, width: int) -> None:
     assert wide == []
 
 
-def test_ids_stay_unique_when_the_charts_are_drawn(opened: Open) -> None:
-    driver = opened()
+def test_ids_stay_unique_when_the_charts_are_drawn(opened: Open, report_page: Path) -> None:
+    driver = opened(report_page)
     ids: list[str] = driver.execute_script("return [...document.querySelectorAll('[id]')].map(e => e.id)")
     assert sorted(ids) == sorted(set(ids))
 
@@ -142,9 +105,9 @@ return Object.fromEntries(arguments[0].map((name) => [name, parse(name)]));
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_contrast(opened: Open, scheme: str) -> None:
+def test_contrast(opened: Open, report_page: Path, scheme: str) -> None:
     """WCAG 2.2: 4.5 for text (1.4.3), 3 for what a chart says by colour (1.4.11)."""
-    driver = opened(scheme=scheme)
+    driver = opened(report_page, scheme=scheme)
     marks = [
         "user",
         "system",
@@ -180,8 +143,10 @@ def test_contrast(opened: Open, scheme: str) -> None:
 
 
 @pytest.mark.parametrize(("scheme", "dark"), [("light", False), ("dark", True)])
-def test_the_page_follows_the_reader_s_theme(opened: Open, scheme: str, dark: bool) -> None:
-    driver = opened(scheme=scheme)
+def test_the_page_follows_the_reader_s_theme(
+    opened: Open, report_page: Path, scheme: str, dark: bool
+) -> None:
+    driver = opened(report_page, scheme=scheme)
     background = driver.execute_script(COLOURS, ["page"])["page"]
     assert (sum(background) < 200) == dark
     # The charts follow without being drawn again: their colours are the page's variables.
@@ -190,8 +155,8 @@ def test_the_page_follows_the_reader_s_theme(opened: Open, scheme: str, dark: bo
     assert _contrast(text, driver.execute_script(COLOURS, ["card"])["card"]) >= 4.5
 
 
-def test_the_theme_button_goes_round(opened: Open) -> None:
-    driver = opened(scheme="light")
+def test_the_theme_button_goes_round(opened: Open, report_page: Path) -> None:
+    driver = opened(report_page, scheme="light")
     button = driver.find_element("id", "theme")
     seen = []
     for _ in range(3):
@@ -200,8 +165,8 @@ def test_the_theme_button_goes_round(opened: Open) -> None:
     assert seen == [("Theme: light", False), ("Theme: dark", True), ("Theme: auto", False)]
 
 
-def test_paper_gets_the_drawings_and_a_light_page(opened: Open) -> None:
-    driver = opened(scheme="dark")
+def test_paper_gets_the_drawings_and_a_light_page(opened: Open, report_page: Path) -> None:
+    driver = opened(report_page, scheme="dark")
     features = [{"name": "prefers-color-scheme", "value": "dark"}]
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": features})
     state = driver.execute_script(
@@ -216,8 +181,8 @@ def test_paper_gets_the_drawings_and_a_light_page(opened: Open) -> None:
     assert base64.b64decode(pdf["data"]).startswith(b"%PDF")
 
 
-def test_data_of_a_figure_opens(opened: Open) -> None:
-    driver = opened()
+def test_data_of_a_figure_opens(opened: Open, report_page: Path) -> None:
+    driver = opened(report_page)
     summary = driver.find_element("css selector", "details.data summary")
     summary.click()
     assert driver.find_element("css selector", "details.data table").is_displayed()
@@ -228,7 +193,7 @@ def test_a_hostile_log_runs_nothing(opened: Open, tmp_path: Path) -> None:
 
     path = tmp_path / "hostile.html"
     path.write_text(render_html.render(handmade_document.document()), encoding="utf-8")
-    driver = opened(path=path)
+    driver = opened(path)
     assert driver.get_log("browser") == []
     assert (
         driver.find_element("css selector", "h1").text == "<script>alert('x')</script>&\"\\x1b[2J\\u202edrow"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,9 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 from thinktime.cli import run
+from thinktime.documents import format as formatted
 from thinktime.sources.simulated import simulate
+from thinktime.stats.estimate import Estimate
 
 Open = Callable[..., webdriver.Chrome]
 NAME = "<img src=x onerror=window.hurt=1>"
@@ -23,6 +26,27 @@ PLANS = (
     {"users": 8, "cpus": "2", "think": "as-it-is"},
     {"users": 3, "cpus": "4", "think": "1s"},
     {"users": 20, "cpus": "1", "think": "as-it-is"},
+)
+
+SITE = """
+cpus = 2
+think_time = "5 +- 1 s"
+memory = "2 GB"
+memory_in_use = "200 MB"
+[demand]
+cpu = "150 +- 20 ms"
+disk = "20 ms"
+[user_memory]
+mean = "60 +- 6 MB"
+sd = "20 MB"
+"""
+"""A machine whose memory is full before its CPUs are busy, and the other way round with fewer CPUs."""
+SETTINGS = (
+    {"users": 30, "cpus": "2", "think": "as-it-is", "memory": "as-it-is"},
+    {"users": 10, "cpus": "1", "think": "10s", "memory": "1GB"},
+    {"users": 60, "cpus": "4", "think": "2.5s", "memory": "4GB"},
+    {"users": 45, "cpus": "3", "think": "20s", "memory": "2GB"},
+    {"users": 30, "cpus": "8", "think": "as-it-is", "memory": "8GB"},
 )
 
 
@@ -54,9 +78,23 @@ def page(log: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], Path]:
+    """Command of a page with memory, and the page."""
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "site.toml").write_text(SITE)
+    command = ["size", "--from", str(folder / "site.toml"), "--goal", "p90 response < 2s"]
+    numbers = ",".join(str(one["users"]) for one in SETTINGS)
+    given = [*command, "--swap-speed", "100MB"]
+    assert run([*given, "--users", numbers, "-o", str(folder / "size.html")]) == 0
+    return given, folder / "size.html"
+
+
 @pytest.fixture
 def opened(browser: webdriver.Chrome, page: Path) -> Open:
-    def open_page(setting: str = "", width: int = 1280, scheme: str = "light") -> webdriver.Chrome:
+    def open_page(
+        setting: str = "", width: int = 1280, scheme: str = "light", page: Path = page
+    ) -> webdriver.Chrome:
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "screen", "features": features})
         metrics = {"width": width, "height": 6_000, "deviceScaleFactor": 1, "mobile": width < 500}
@@ -112,6 +150,137 @@ def test_the_page_shows_the_digits_of_the_command(
     assert run([*asked(log), *options, "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert line.startswith(f"{found['answer']['users']} user")
+
+
+def texts(driver: webdriver.Chrome, place: str) -> list[str]:
+    found: list[str] = driver.execute_script(
+        "return [...document.querySelectorAll(arguments[0])].map(one => one.textContent)", place
+    )
+    return found
+
+
+def disagreeing(driver: webdriver.Chrome, printed: str, users: int) -> list[str]:
+    """Texts of the page that the command did not print: sentences, warnings and numbers."""
+    shown = readings(driver)
+    columns = [shown[name] for name in ("response", "p90", "throughput", "utilisation", "memory")]
+    cells = [re.sub(r"( [mµ]?s| %|/s)$", "", " ".join(value.split())) for value in columns]
+    told = [*texts(driver, ".answer .follows"), *texts(driver, "#beware .follows")]
+    names = {"response": ("response", "p90"), "throughput": ("throughput", "utilisation", "memory")}
+    wrong = [text for text in told if " ".join(text.split()) not in printed]
+    for figure, columns_ in names.items():
+        rows = driver.execute_script(
+            "return [...document.querySelectorAll(arguments[0])]"
+            ".map(row => [...row.cells].map(cell => cell.textContent))",
+            f"#table-size-explored-{figure}-data tbody tr",
+        )
+        row = [str(users), *(shown[name] for name in columns_)]
+        wrong += [] if row in rows else [" ".join(row)]
+    row = " ".join([str(users), *cells])
+    return wrong + ([] if row in printed else [row])
+
+
+def test_every_text_follows_the_controls_with_the_digits_of_the_command(
+    opened: Open,
+    site: tuple[list[str], Path],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    command, page = site
+    before, said = "", set()
+    for setting in SETTINGS:
+        driver = opened("#plan?" + "&".join(f"{key}={value}" for key, value in setting.items()), page=page)
+        options = [
+            word for key, value in setting.items() if value != "as-it-is" for word in (f"--{key}", str(value))
+        ]
+        capsys.readouterr()
+        assert run([*command, *options]) == 0
+        # Warnings and methods begin with a word that the page does not have.
+        printed = " ".join(capsys.readouterr().out.replace("Beware: ", "").split())
+        users = int(setting["users"])
+        assert disagreeing(driver, printed, users) == []
+        # The canary: the page does not agree with the command of another setting.
+        assert not before or disagreeing(driver, before, users)
+        before = printed
+        said.update(texts(driver, "figcaption p"))
+    assert "Memory is full" in printed
+    # Two figures, whose words depend on CPUs and think time: five settings have five of each.
+    assert len(said) == 2 * len(SETTINGS)
+
+
+@pytest.fixture(scope="module")
+def by_class(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Page of users of two classes, of a log with both."""
+    folder = tmp_path_factory.mktemp("classes")
+    station = {"name": "cpu", "discipline": "processor_sharing", "servers": 2}
+    described = [
+        {
+            "name": name,
+            "users": users,
+            "think": f"exponential(mean={think_s})",
+            "service": {"cpu": f"exponential(mean={cpu_s})"},
+        }
+        for name, users, think_s, cpu_s in (("notebook", 6, 0.5, 0.05), ("batch", 2, 1.0, 0.2))
+    ]
+    given = {"users": 0, "length": 120, "interval": 1.0, "stations": [station], "classes": described}
+    simulate("network", given, seed=1).record(folder / "log", trace=True)
+    command = ["size", str(folder / "log"), "--goal", "mean response < 500ms", "--think", "1s"]
+    assert run([*command, "--users", "notebook=12,batch=4", "-o", str(folder / "size.html")]) == 0
+    return folder / "size.html"
+
+
+def test_classes_have_controls_whose_command_prints_the_page(
+    browser: webdriver.Chrome, by_class: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen = set()
+    settings = ("", "#plan?cpus=1&users-0=8&users-1=6", "#plan?cpus=4&users-0=12&users-1=36&think=as-it-is")
+    for setting in settings:
+        browser.get("about:blank")
+        browser.get(by_class.as_uri() + setting)
+        WebDriverWait(browser, 30).until(
+            lambda driver: driver.execute_script("return !document.getElementById('controls').hidden")
+        )
+        command = shlex.split(text(browser, "#command"))[1:]
+        capsys.readouterr()
+        assert run(command) == 0
+        printed = " ".join(capsys.readouterr().out.split())
+        told = texts(browser, ".answer .follows")
+        assert told
+        assert [one for one in told if " ".join(one.split()) not in printed] == []
+        assert run([*command, "--format", "json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        mix = [one for one in found["predictions"] if one["users"] == found["answer"]["users"]]
+        for at, name in enumerate(found["answer"]["users"]):
+            shown = readings(browser)
+            for key, quantity in (("response", "response_s"), ("throughput", "throughput_per_s")):
+                (one,) = [one for one in mix if (one["class"], one["quantity"]) == (name, quantity)]
+                ends = {end: one[end] for end in ("value", "low", "high", "unit")}
+                assert shown[f"{key}-{at}"] == formatted.cell(Estimate(**ends, n=1, method="predicted"))
+            # The figure of the class lists the same digits, for each number of its users.
+            rows = browser.execute_script(
+                "return [...document.querySelectorAll(arguments[0])]"
+                ".map(row => [...row.cells].map(cell => cell.textContent))",
+                f"#table-size-explored-class-{at}-data tbody tr",
+            )
+            users = str(found["answer"]["users"][name])
+            assert [users, shown[f"response-{at}"], shown[f"p90-{at}"]] in rows
+            assert len({row[1] for row in rows}) == len(rows)
+        seen.add(told[0])
+    assert any("do not fit" in one for one in seen)
+    # The canary: a page that did not follow its controls would agree with one command at the most.
+    assert len(seen) == 3
+    assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+    # By keyboard, the figure of a class follows the users of the other.
+    place = "#figure-size-explored-class-1"
+    figure = f"return document.querySelector('{place} .live path').closest('svg').innerHTML"
+    words = text(browser, f"{place}-words")
+    WebDriverWait(browser, 30).until(
+        lambda driver: driver.execute_script(f"return !!document.querySelector('{place} .live path')")
+    )
+    drawn = browser.execute_script(figure)
+    browser.find_element("id", "control-users-0").send_keys(Keys.HOME)
+    assert text(browser, f"{place}-words") != words
+    WebDriverWait(browser, 30).until(lambda driver: driver.execute_script(figure) != drawn)
 
 
 def test_plans_differ(opened: Open) -> None:

@@ -91,6 +91,30 @@ def test_the_program_names_itself_once() -> None:
     assert 'did you mean "apl360"' in done.stderr
 
 
+def test_times_among_parameters_may_have_a_unit() -> None:
+    given = ["simulate", "apl360", "--replications", "2", "-p", "users=2", "--format", "json"]
+    one = run(*given, "-p", "time_slice=100ms", "-p", "length=2min")
+    other = run(*given, "-p", "time_slice=0.1", "-p", "length=120.0")
+    assert one.returncode == 0, one.stderr
+    assert one.stdout == other.stdout
+    refused = run("simulate", "apl360", "-p", "users=2s")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert 'users: "2s" was given; give a whole number' in refused.stderr
+
+
+def test_an_interrupt_before_the_first_line_is_one_line() -> None:
+    slow = "import sys, types; sys.modules['thinktime.cli'] = types.ModuleType('thinktime.cli')\n"
+    slow += "def main(): raise KeyboardInterrupt\nsys.modules['thinktime.cli'].main = main\n"
+    done = subprocess.run(
+        [sys.executable, "-c", slow + "from thinktime.__main__ import main as program; program()"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 130
+    assert done.stderr == "thinktime: interrupted before it began\n"
+
+
 def test_logs_agree_with_the_log(log: Path) -> None:
     top = log.parents[1]
     broken = top / "broken"
@@ -98,7 +122,7 @@ def test_logs_agree_with_the_log(log: Path) -> None:
     (broken / "manifest.json").write_text("{")
     done = run("logs", top, "--format", "json")
     assert done.returncode == 0, done.stderr
-    first, second = json.loads(done.stdout)
+    first, second = json.loads(done.stdout)["records"]
     assert first["path"] == str(broken)
     assert "manifest.json" in first["error"]
     manifest = Log.open(log).manifest
@@ -136,22 +160,23 @@ def test_completion_offers_commands(shell: str) -> None:
         assert (name in done.stdout) == name.startswith("re")
 
 
-def test_users_asked_for_and_active_are_different_columns(tmp_path: Path) -> None:
+def test_users_asked_for_and_those_who_typed_are_told_apart(tmp_path: Path) -> None:
     path = tmp_path / "played"
     options = ("--users", "20", "--step", "1s", "--baseline", "0s", "--no-record", "--think", "30s")
     done = run("play", "empty", *options, "-o", path, "--format", "json")
     assert done.returncode == 0, done.stderr
     played = json.loads(done.stdout)
     rows = Log.open(path).table("interactions").collect()
-    active = {} if rows.is_empty() else {"20": rows["user"].n_unique()}
-    assert played["users_active"] == active
-    assert active.get("20", 0) < 20
+    typed = {} if rows.is_empty() else {"20": rows["user"].n_unique()}
+    assert played["users_typed"] == typed
+    assert typed.get("20", 0) < 20
+    assert played["users_active"] is None  # nothing was recorded
     assert played["users_started"] <= 20
 
 
 def test_the_list_of_studies_is_json_if_asked() -> None:
     listed = json.loads(run("study", "--format", "json").stdout)
-    assert "bard-1971" in [item["study"] for item in listed]
+    assert "bard-1971" in [item["study"] for item in listed["records"]]
     assert run("study", "--format", "csv").returncode == 2
 
 

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from thinktime import cli
+from thinktime.analyses.experiment import words
 from thinktime.cli.experiment import command
 from thinktime.errors import InputError
 from thinktime.log.runs import Runs
@@ -42,7 +43,11 @@ def figures(text):
     return {(row["table"], row["row"], row["quantity"]): row["value"] for row in rows}
 
 
-@pytest.fixture(scope="module", params=DESIGNS, ids=lambda design: design.stem)
+LONG = {"more-core", "scheduling", "swapping"}
+ALL = [pytest.param(path, marks=pytest.mark.thorough if path.stem in LONG else ()) for path in DESIGNS]
+
+
+@pytest.fixture(scope="module", params=ALL, ids=lambda design: design.stem)
 def made(request, tmp_path_factory):
     """A design, and its runs with three replications."""
     folder = tmp_path_factory.mktemp("runs") / request.param.stem
@@ -99,7 +104,7 @@ def test_bad_use_says_what_would_be_right(made, tmp_path, capsys):
     right = design.read_text().partition('responses = ["')[2].partition('"')[0]
     wrong = right[:3] + right[4:]
     misspelt.write_text(design.read_text().replace(f'["{right}"', f'["{wrong}"'))
-    assert f"no response '{wrong}'; did you mean '{right}'?" in refused(misspelt)
+    assert f"no response '{wrong}'; did you mean {right}?" in refused(misspelt)
     assert not misspelt.with_suffix("").exists()
     assert cli.run(["analyse", "experiment", str(folder / "cells" / "000")]) == 2
     assert "nothing was varied" in capsys.readouterr().err
@@ -111,4 +116,5 @@ def test_a_page_with_figures(made, tmp_path):
     experiment(folder, response=[one], output=tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert page.startswith("<!doctype html>")
-    assert f"Analysis of variance of {one}" in page
+    assert f"What determines the {words.response(one)}?" in page
+    assert f"Analysis of variance of the {words.response(one)}" in page

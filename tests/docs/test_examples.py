@@ -1,31 +1,16 @@
-"""The Python in the documentation runs, on a real log of this machine."""
+"""The Python in the documentation runs, on real logs of this machine."""
 
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from documented import pages
 
-DOCS = Path(__file__).parents[2]
-PAGES = [
-    path
-    for path in [DOCS / "README.md", *sorted(DOCS.glob("docs/**/*.md"))]
-    if "```python" in path.read_text()
-]
+PAGES = [path for path in pages() if "```python" in path.read_text()]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("docs")
-    record = [sys.executable, "-c", "from thinktime.cli import main; main()", "record", "-o", "run"]
-    subprocess.run(
-        [*record, "--interval", "0.1s", "--duration", "1s"], cwd=folder, check=True, capture_output=True
-    )
-    return folder
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}-{page.stem}")
 def test_the_examples_of_a_page_run_one_after_the_other(page, folder):
     code = "\n".join(re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL))
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)

@@ -46,3 +46,17 @@ def test_the_page_has_commands_and_the_file_that_is_printed():
     assert len(COMMANDS) >= 10
     (printed,) = re.findall(r"^```toml\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
     assert printed == EXAMPLE
+
+
+def test_the_figures_of_services_are_those_that_were_measured():
+    docs = PAGE.parents[1]
+    table = (docs / "background" / "how-good-are-predictions.md").read_text().split("<!-- services")[1]
+    told = " ".join((docs / "how-to" / "size-a-service.md").read_text().split())
+    rows = [
+        [cell.strip() for cell in line.split("|")] for line in table.splitlines() if " requests of " in line
+    ]
+    assert len(rows) == 3
+    for _, name, recorded, users, predicted, measured, *_ in rows:
+        (before,) = re.findall(r"^\d+", recorded)
+        said = f"a mean of {predicted} ms was predicted for {users}, and {measured} ms was measured"
+        assert f"from {before} users, {said}" in told, name

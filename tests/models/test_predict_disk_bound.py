@@ -184,7 +184,7 @@ def test_swap_overhead_with_one_and_with_several_loaded(predict_command):
         ),
         (["disk-bound", "--from", "{log}", "--device", "sdb", *BASE], "no device 'sdb'; choose one of sda"),
         (["swap-overhead", "--elapsed", "0", "--swap-time", "1ms", "--swaps", "5"], "elapsed_s is 0"),
-        (["no-such-model"], "No such command 'no-such-model'"),
+        (["no-such-model"], "no-such-model: there is no such command"),
     ],
 )
 def test_bad_use_is_reported_with_status_2(arguments, words, predict_command, tmp_path, log):

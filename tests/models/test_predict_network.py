@@ -215,7 +215,7 @@ def test_priorities_on_the_command_line(run):
 
 
 def test_demands_with_intervals_give_intervals(run):
-    status, output, errors = run("--station", "cpu=0.5±0.05", "--users", "1..4", "--format", "json")
+    status, output, errors = run("--station", "cpu=0.5s±0.05s", "--users", "1..4", "--format", "json")
     assert (status, errors) == (0, "")
     for row in rows(output, "network-users"):
         throughput, response = row[1], row[2]
@@ -225,7 +225,9 @@ def test_demands_with_intervals_give_intervals(run):
 
 def test_an_end_that_saturates_a_station_is_open(run):
     """M/M/1: at the low end the response is 0.45 / (1 - 1.9 * 0.45); 1.9/s saturate it from 1 / 1.9 s on."""
-    status, output, errors = run("--station", "cpu=0.5±0.05", "--class", "a,arrivals=1.9", "--format", "json")
+    status, output, errors = run(
+        "--station", "cpu=0.5s±0.05s", "--class", "a,arrivals=1.9", "--format", "json"
+    )
     assert (status, errors) == (0, "")
     ((_, _, throughput, response),) = rows(output, "classes-predicted")
     assert throughput["value"] == pytest.approx(1.9)
@@ -234,7 +236,7 @@ def test_an_end_that_saturates_a_station_is_open(run):
     assert response["high"] is None
     ((*_, observed),) = [row for row in rows(output, "classes-assumptions") if row[1] == "no"]
     assert observed == "cpu above 0.5263 s"
-    assert run("--station", "cpu=0.5", "--class", "a,arrivals=2.1")[0] == 2
+    assert run("--station", "cpu=0.5s", "--class", "a,arrivals=2.1")[0] == 2
 
 
 def test_a_saturated_end_bounds_what_it_can():
@@ -337,12 +339,12 @@ def test_nothing_is_used_beyond_its_capacity():
 
 
 def test_what_no_model_solves_is_refused(run):
-    several = ("--station", "cpu=0.1,discipline=priority,servers=2", "--class", "a,users=3")
+    several = ("--station", "cpu=0.1s,discipline=priority,servers=2", "--class", "a,users=3")
     status, _, errors = run(*several)
     assert (status, "priority has one server" in errors) == (2, True)
     for key in ("capacity=10", "fork=3"):
-        status, _, errors = run("--station", f"cpu=0.1,{key}", "--users", "5")
+        status, _, errors = run("--station", f"cpu=0.1s,{key}", "--users", "5")
         assert (status, "is not a key of a station" in errors) == (2, True)
-    general = ("--station", "cpu=0.1,discipline=fcfs,variation=2", "--users", "5")
+    general = ("--station", "cpu=0.1s,discipline=fcfs,variation=2", "--users", "5")
     status, _, errors = run(*general, "--quantiles", "0.9")
     assert (status, "product form alone" in errors) == (2, True)

@@ -20,7 +20,7 @@ from thinktime.predictions.size import goals
 from thinktime.predictions.size.activity import Activity, activity
 from thinktime.predictions.size.answer import Plan
 from thinktime.predictions.size.by_use import by_use
-from thinktime.predictions.size.cliff import cliff, words
+from thinktime.predictions.size.cliff import Full, Room, beyond, cliff, words
 from thinktime.predictions.size.enough import Watch
 from thinktime.predictions.size.memory import Memory
 from thinktime.stats.estimate import Estimate, NotApplicable
@@ -30,8 +30,19 @@ LENGTH_S, GB = 5.0, 1e9
 ROOT_CPU, CPUS = 0.1, 4
 
 
-def write(path, cpu, *, beats: int = 0, memory_gb: float = 0.5):
-    """Log of users with CPU time per second `cpu` of shape (users, intervals); 0 where idle."""
+def pseudonym(frame):
+    """The same rows with pseudonyms, which keep the kind of user and not the number."""
+    number = pl.col("user").str.strip_prefix("uid:").cast(pl.Int64)
+    kind = pl.when(number >= 1000).then(pl.lit("person")).otherwise(pl.lit("system"))
+    letters = (number * 7919 % 99_991).cast(pl.String).str.replace_all("[0-4]", "x")
+    return frame.with_columns(user="uid:" + letters + "q" + number.cast(pl.String), kind=kind)
+
+
+def write(path, cpu, *, beats: int = 0, memory_gb: float = 0.5, low: float = 0.0, shown=lambda frame: frame):
+    """Log of users with CPU time per second `cpu` of shape (users, intervals); 0 where idle.
+
+    `low` CPUs are used at low priority; `shown` changes the rows that have a user.
+    """
     starts = [BEGIN + timedelta(seconds=LENGTH_S * at) for at in range(cpu.shape[1])]
     rows = {"start": [], "user": [], "cpu_exact_s": []}
     for at, start in enumerate(starts):
@@ -47,13 +58,14 @@ def write(path, cpu, *, beats: int = 0, memory_gb: float = 0.5):
     samples = {
         "start": starts,
         "length_s": [LENGTH_S] * size,
-        "cpu_exact_s": ((cpu.sum(axis=0) + ROOT_CPU) * LENGTH_S).tolist(),
+        "cpu_exact_s": ((cpu.sum(axis=0) + ROOT_CPU + low) * LENGTH_S).tolist(),
+        "low_priority_s": [low * LENGTH_S] * size,
         "memory_total_bytes": [int(16 * GB)] * size,
         "memory_available_bytes": [int((15 - memory_gb * len(cpu)) * GB)] * size,
     }
     with LogWriter.open(path, source="test", machine={"cpus": CPUS}, start_us=0) as writer:
         writer.write("samples", pl.DataFrame(samples))
-        writer.write("users", pl.DataFrame(rows))
+        writer.write("users", shown(pl.DataFrame(rows)))
         for at in range(0, size if beats else 0, beats or 1):
             listed = {
                 "start": [starts[at]] * len(cpu),
@@ -62,7 +74,7 @@ def write(path, cpu, *, beats: int = 0, memory_gb: float = 0.5):
                 "memory_proportional_bytes": [int(memory_gb * GB)] * len(cpu),
                 "swap_bytes": [0] * len(cpu),
             }
-            writer.write("presence", pl.DataFrame(listed))
+            writer.write("presence", shown(pl.DataFrame(listed)))
     return path
 
 
@@ -83,6 +95,19 @@ def test_use_is_that_of_a_user_who_is_present(tmp_path):
     assert found.memory.base_bytes == pytest.approx(1 * GB, rel=1e-6)
     assert found.memory.largest_bytes == pytest.approx(1 * GB, rel=1e-6)
     assert found.memory.shared_once
+
+
+def test_work_at_low_priority_gives_way_to_users(tmp_path, capsys):
+    path = write(tmp_path / "log", np.full((6, 40), 0.05), low=1.5)
+    found = activity(Log.open(path), "log")
+    assert isinstance(found, Activity)
+    assert found.background.value == pytest.approx(ROOT_CPU)
+    assert found.aside == pytest.approx(1.5)
+    # As without it: (0.8 * 4 - 0.1) / 0.05 = 62; counted in full, 32 would fit.
+    users = by_use(found, Plan(), goals.read([]), []).met
+    assert {one.goal.kind: one for one in users}["utilisation"].users.value == pytest.approx(62, abs=1)
+    assert run(["size", str(path)]) == 0
+    assert "Work at low priority used 1.50 CPUs" in " ".join(capsys.readouterr().out.split())
 
 
 def test_the_answer_is_computed_by_hand(tmp_path):
@@ -122,6 +147,7 @@ def covered(seeds: int, *, canary: bool = False) -> float:
             active=Estimate(value=1.0, unit="share", low=1.0, high=1.0, n=15, method="t"),
             transferred=Estimate(value=0.0, unit="byte/s", low=0.0, high=0.0, n=15, method="t"),
             background=Estimate(value=0.1, unit="s/s", low=0.1, high=0.1, n=15, method="t"),
+            aside=0.0,
             busiest=1.0,
             peak=15,
             memory=None,
@@ -188,6 +214,25 @@ def test_few_users_leave_the_probability_uncertain():
 )
 def test_people_are_told_from_services(key, person):
     assert is_person(key) is person
+
+
+def test_the_kind_that_was_recorded_counts_before_the_key():
+    assert is_person("uid:q7fz", "person")
+    assert not is_person("uid:q7fz", "system")
+    assert not is_person("session:4711", "system")
+    # A daemon is no person because it has a session of its own.
+    assert not is_person("uid:1000", "system")
+
+
+@pytest.mark.parametrize("beats", [0, 10])
+def test_pseudonyms_give_the_answer_of_the_names(tmp_path, beats):
+    cpu = np.random.default_rng(7).uniform(0.0, 0.3, (6, 40))
+    named = activity(Log.open(write(tmp_path / "named", cpu, beats=beats)), "log")
+    hidden = activity(Log.open(write(tmp_path / "hidden", cpu, beats=beats, shown=pseudonym)), "log")
+    assert isinstance(hidden, Activity)
+    assert len(hidden.people) == len(named.people) == 6
+    assert hidden.cpu == named.cpu
+    assert hidden.memory == named.memory
 
 
 def test_goals_of_response_times_are_refused_with_what_to_record(tmp_path, capsys):
@@ -267,8 +312,47 @@ def test_the_cliff_is_where_the_mean_fills_memory():
     assert cliff(None, 16 * GB, 100, 100) is None
     few = cliff(replace(given(0.5 * GB, 0.1 * GB), user=wide(0.5 * GB, 0.1 * GB)), 16 * GB, 2000, 400)
     assert few.low < 27 < 34 < few.high
-    assert "response times beyond it leave out" in next(words(few, 40))
-    assert not list(words(few, 10))
+    full = Full(users=few, swap_bytes=None, bounds=None)
+    assert "at least those predicted here" in next(words(full, 40))
+    assert not list(words(full, 10))
+
+
+def test_the_cliff_does_not_depend_on_how_many_are_looked_at_first():
+    # (1000 - 1) / 0.5 = 1998 users: far beyond those that are looked at first.
+    memory = replace(given(0.5 * GB, 0.1 * GB), user=wide(0.5 * GB, 0.001 * GB))
+    found = cliff(memory, 600 * GB, 2000, 400)
+    every = memory.suffices(600 * GB, np.arange(1.0, 2001.0), 400) < 0.5
+    low, middle, high = np.quantile(every.argmax(axis=1), (0.025, 0.5, 0.975), method="inverted_cdf")
+    assert (found.low, found.value, found.high) == (low, middle, high)
+
+
+def test_bounds_beyond_full_memory_by_hand():
+    # (16 - 1) GB hold 30 users of 0.5 GB: of 40 users, a quarter of the memory, 0.125 GB each, has no room.
+    rows = [(20, wide(0.2, 0.02)), (40, wide(0.3, 0.03))]
+    asked = []
+
+    def slower(users, swapped_s):
+        asked.append((users, swapped_s))
+        return wide(5.0, 0.5)
+
+    room = Room(bytes=16 * GB, swap_speed=0.1 * GB)
+    (bound,) = beyond(given(0.5 * GB, 0.1 * GB), room, rows, slower)
+    assert bound.users == 40
+    assert bound.missing == pytest.approx(0.25)
+    assert asked == [(40, pytest.approx(2 * 0.125 / 0.1))]
+    assert bound.least.value == 0.3
+    assert bound.most.value == 5.0
+    (unknown,) = beyond(given(0.5 * GB, 0.1 * GB), replace(room, swap_speed=None), rows, slower)
+    assert unknown.most is None
+    users = cliff(given(0.5 * GB, 0.1 * GB), 16 * GB, 100, 100)
+
+    def told(bounds, swap_bytes=None):
+        return " ".join(words(Full(users=users, swap_bytes=swap_bytes, bounds=bounds), 40))
+
+    assert "cannot be told" in told(unknown)
+    assert "With a quarter more, 40 users, 25 % of their memory has no room" in told(bound)
+    assert "at most 5.00" in told(bound)
+    assert "ends processes" in told(bound, 0.0)
 
 
 def wide(value: float, half: float) -> Estimate:

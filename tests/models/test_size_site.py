@@ -23,6 +23,20 @@ rest = "20 ms"
 """
 
 
+def test_a_swap_device_is_one_more_station(tmp_path, capsys):
+    # 10 GB less 3 % and 1.7 GB in use leave 8 GB, for 40 users of 200 MB: a third of that of 60 has no room.
+    memory = 'memory = "10 GB"\nmemory_in_use = "1.7 GB"\n'
+    path = written(tmp_path, memory + EXACT + '[user_memory]\nmean = "200 MB"\n')
+    options = ["--swap-speed", "1GB/s", "--users", "30,60", "--format", "json"]
+    assert run(["size", "--from", str(path), *options]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["beyond"]
+    assert found["users"] == 60
+    assert found["missing"] == pytest.approx(1 / 3)
+    swapped = Work(think_s=1.0, cpu_s=0.1, serial_s=0.01 + 2 * 0.2 / 3, delay_s=0.02)
+    exact = course(swapped, Machine(cpus=2, background=0.2), 60).response_s[-1]
+    assert found["most_s"] == pytest.approx(exact, rel=1e-3)
+
+
 def written(tmp_path, text):
     path = tmp_path / "site.toml"
     path.write_text(text)

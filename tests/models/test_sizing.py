@@ -6,20 +6,33 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 
 from thinktime.cli import run
 from thinktime.errors import InputError
-from thinktime.log import Log
+from thinktime.log import Log, LogWriter
 from thinktime.models import Customers, Station, mixed
 from thinktime.models.queueing.networks import mva
-from thinktime.models.sizing import Changes, Level, Machine, Work, course, fit
+from thinktime.models.sizing import (
+    GROWTH_SD,
+    MODEL_SD,
+    Changes,
+    Level,
+    Machine,
+    Work,
+    course,
+    crowding,
+    fit,
+)
 from thinktime.predictions.size import goals, mix
-from thinktime.predictions.size.answer import Plan, size
-from thinktime.predictions.size.measured import Measured, measured
+from thinktime.predictions.size.answer import Plan, Unknown, size
+from thinktime.predictions.size.measured import Measured, measured, share_within, with_cut
 from thinktime.predictions.size.own_error import own_error
 from thinktime.predictions.size.percentiles import Scheduler, percentiles
+from thinktime.predictions.size.words import caveats, sentences
 from thinktime.sources.simulated import simulate
+from thinktime.stats.estimate import NotApplicable
 
 WORK = Work(think_s=1.0, cpu_s=0.1, delay_s=0.02, serial_s=0.01)
 
@@ -43,6 +56,17 @@ def test_background_load_is_an_open_class():
     exact = mixed(stations, customers)["response_s"][0]
     found = course(replace(WORK, delay_s=0.0, serial_s=0.0), Machine(cpus=2, background=0.4), 12)
     assert found.response_s[-1] == pytest.approx(exact, rel=1e-9)
+
+
+def test_fewer_users_than_cpus_have_all_of_them():
+    # Background of 1.2 CPUs is more than the one that a user alone can use, and leaves 0.8 of two.
+    machine = Machine(cpus=2, background=1.2)
+    stations = [Station("cpu", [WORK.cpu_s, 0.05], servers=2)]
+    customers = [Customers("users", users=1, think_s=1.0), Customers("others", arrivals_per_s=24.0)]
+    exact = mixed(stations, customers)["response_s"][0]
+    plain = replace(WORK, delay_s=0.0, serial_s=0.0)
+    assert course(plain, machine, 1).response_s[0] == pytest.approx(exact, rel=1e-9)
+    assert course(plain, machine, 40).response_s[0] == pytest.approx(exact, rel=1e-9)
 
 
 def test_a_user_alone_has_the_demand_whatever_its_growth():
@@ -105,7 +129,7 @@ def covered(users: tuple[int, ...], *, trials: int = 200, overconfident: bool = 
     return float(np.mean(held))
 
 
-@pytest.mark.parametrize("users", [(8,), (4, 8)])
+@pytest.mark.parametrize("users", [(8,), pytest.param((4, 8), marks=pytest.mark.thorough)])
 def test_intervals_hold_the_truth(users):
     # Below 0.90 by chance alone in fewer than 2 of 1,000 such tests, if 95 % hold.
     assert covered(users) >= 0.90
@@ -113,6 +137,115 @@ def test_intervals_hold_the_truth(users):
 
 def test_intervals_that_ignore_the_error_of_the_demand_do_not():
     assert covered((4, 8), trials=60, overconfident=True) < 0.8
+
+
+def covered_of_the_population(users: tuple[int, ...], *, certain: bool = False) -> float:
+    """Share of 200 machines whose 95 % interval for twice the users holds the truth.
+
+    Their demand grows with the load, and their responses differ from those of the model, by as much as both
+    are taken to do before a log shows it; `certain` leaves that out of the prediction.
+    """
+    machine, held = Machine(cpus=2), []
+    for seed in range(200):
+        random = np.random.default_rng([seed, 7])
+        work = Work(
+            think_s=1.0,
+            cpu_s=float(random.uniform(0.02, 0.2)),
+            growth=float(np.expm1(GROWTH_SD * random.standard_normal())),
+            delay_s=float(random.uniform(0.0, 0.05)),
+            serial_s=float(random.uniform(0.0, 0.02)),
+        )
+        found = []
+        for level in levels(machine, work, users, 0.02, seed):
+            number = level.throughput_per_s * level.response_s
+            grown = 1.0 + work.growth * float(crowding(number, machine.cpus))
+            own = float(np.exp(MODEL_SD * random.standard_normal()))
+            found.append(
+                replace(
+                    level,
+                    cpu_s=level.cpu_s * grown,
+                    cpu_error=level.cpu_error * grown,
+                    response_s=level.response_s * own,
+                )
+            )
+        fitted = fit(found, machine)
+        if certain:
+            # Nothing but the demand as measured, and the model as it is.
+            fitted = replace(
+                fitted,
+                draws=tuple(replace(one, growth=0.0) for one in fitted.draws),
+                errors=np.ones(len(fitted.draws)),
+            )
+        number = 2 * users[-1]
+        low, high = np.quantile(fitted.courses(machine, number).response_s[:, -1], (0.025, 0.975))
+        truth = course(work, machine, number).response_s[-1] * np.exp(MODEL_SD * random.standard_normal())
+        held.append(low <= truth <= high)
+    return float(np.mean(held))
+
+
+@pytest.mark.parametrize("users", [pytest.param((8,), marks=pytest.mark.thorough), (2, 4, 8, 16)])
+def test_intervals_hold_for_machines_like_those_that_are_assumed(users):
+    # Measured 0.96 to 0.97. Of 200, below 0.92 or above 0.995 by chance in fewer than 2 of 100 tests at 0.96.
+    assert 0.92 <= covered_of_the_population(users) <= 0.995
+
+
+def test_intervals_without_growth_and_error_of_the_model_do_not():
+    assert covered_of_the_population((8,), certain=True) < 0.85
+
+
+def told_apart(serial: bool, *, slope: bool = True) -> tuple[float, float]:
+    """Interval for 60 users of a machine seen with 10: its time without a CPU is a queue or a delay.
+
+    The slope of that time against the others in progress is the one of the exact network.
+    """
+    rest = {"serial_s": 0.05} if serial else {"delay_s": 0.05}
+    machine, work = Machine(cpus=4), Work(think_s=1.0, cpu_s=0.02, **rest)
+    exact = course(work, machine, 10)
+    (level,) = levels(machine, work, (10,), 0.03, 1)
+    at_serial = exact.at_serial[-1] / (exact.throughput_per_s[-1] * exact.response_s[-1])
+    if slope:
+        level = replace(level, rest_slope_s=work.serial_s * float(at_serial), rest_slope_error=0.004)
+    drawn = fit([level], machine).courses(machine, 60).response_s[:, -1]
+    low, high = np.quantile(drawn, (0.025, 0.975)).tolist()
+    return low, high
+
+
+def test_one_number_of_users_tells_a_delay_from_a_queue():
+    truths = [
+        float(course(Work(think_s=1.0, cpu_s=0.02, **rest), Machine(cpus=4), 60).response_s[-1])
+        for rest in ({"delay_s": 0.05}, {"serial_s": 0.05})
+    ]
+    delay, queue = told_apart(False), told_apart(True)
+    assert delay[0] <= truths[0] <= delay[1]
+    assert queue[0] <= truths[1] <= queue[1]
+    # A queue would make responses 20 times as long; without the slope it cannot be excluded.
+    assert delay[1] < truths[1] / 2
+    assert told_apart(False, slope=False)[1] > truths[1] / 2
+
+
+def test_interactions_cut_off_by_the_end_are_not_missing_from_the_mean():
+    """Exponential times of mean 2, begun at random times of a recording of 10; 200 recordings of 300."""
+    held, naive = [], []
+    for seed in range(200):
+        random = np.random.default_rng(seed)
+        begun, taken = random.uniform(0.0, 10.0, 300), random.exponential(2.0, 300)
+        done = begun + taken <= 10.0
+        for found, cut in ((held, 10.0 - begun[~done]), (naive, np.empty(0))):
+            estimate = with_cut(taken[done], cut)
+            found.append(estimate.low <= 2.0 <= estimate.high)
+    # Below 0.90 by chance alone in fewer than 2 of 1,000 such tests, if 95 % hold.
+    assert np.mean(held) >= 0.90
+    assert np.mean(naive) < 0.5
+
+
+def test_percentiles_count_interactions_that_were_cut_off():
+    # By hand: of ten, the third and the eighth shortest were cut off; survival 0.9, 0.8, 0.686, 0.571, 0.457,
+    # 0.343, 0.171, 0: 60 % are within the sixth time, the sixth of eight that were completed.
+    times = np.arange(1.0, 11.0)
+    cut = np.array([3.0, 8.0])
+    completed = np.setdiff1d(times, cut)
+    assert share_within(completed, cut, 0.6) == pytest.approx(6 / 8)
+    assert share_within(completed, np.empty(0), 0.6) == 0.6
 
 
 @pytest.fixture(scope="module")
@@ -178,15 +311,13 @@ def test_json_of_the_command(simulated, capsys):
     assert found["plans"][1]["users"] > found["plans"][0]["users"]
     predicted = [one for one in found["predictions"] if one["kind"] == "predicted"]
     assert {one["users"] for one in predicted} == {20, 40}
-    assert {one["quantity"] for one in predicted} == {
-        "response_s",
-        "p90_response_s",
-        "throughput_per_s",
-        "utilisation_cpu",
-        "utilisation_rest",
-    }
+    quantities = {"response_s", "p90_response_s", "throughput_per_s", "utilisation"}
+    assert {one["quantity"] for one in predicted} == quantities
     keys = {"users", "quantity", "value", "low", "high", "unit", "kind"}
-    assert all(one.keys() == keys for one in found["predictions"])
+    for one in found["predictions"]:
+        assert one.keys() - {"resource"} == keys
+        assert ("resource" in one) == (one["quantity"] == "utilisation")
+    assert {one["resource"] for one in predicted if "resource" in one} == {"cpu", "rest"}
     measured_ = [one for one in found["predictions"] if one["kind"] == "measured"]
     assert {one["users"] for one in measured_} == {5, 10, 15, 20}
     assert {one["unit"] for one in found["predictions"]} == {"s", "1/s", "share"}
@@ -256,6 +387,72 @@ def test_one_user_alone_still_gets_an_answer(tmp_path, capsys):
     assert "the answer goes beyond twice that" in said
 
 
+def logged(path, users: int, *, cpu_s: float = 0.05, think_s: float = 0.5, seed: int = 1):
+    """Log of a simulated machine with two CPUs."""
+    station = {
+        "name": "cpu",
+        "discipline": "processor_sharing",
+        "servers": 2,
+        "service": f"exponential(mean={cpu_s})",
+    }
+    given = {"users": users, "think": f"exponential(mean={think_s})", "length": 200, "interval": 1.0}
+    simulate("network", given | {"stations": [station]}, seed=seed).record(path, trace=True)
+    return Log.open(path)
+
+
+def test_a_log_that_is_saturated_throughout_still_tells_how_many_fit(tmp_path):
+    # 22 users fill two CPUs: with 60 and 80 nobody saw an idle one. CPU and think times say it all the same.
+    logs = [logged(tmp_path / str(users), users) for users in (60, 80)]
+    found = measured(logs, ["60", "80"])
+    wanted = goals.read(["mean response < 200ms"])
+    answer = size(found, fit(found.levels(), found.machine), Plan(), wanted, [])
+    truth = np.count_nonzero(course(Work(think_s=0.5, cpu_s=0.05), Machine(cpus=2), 80).response_s <= 0.2)
+    assert answer.answer.users is not None
+    assert answer.answer.users.low <= truth <= answer.answer.users.high
+    assert answer.answer.limit == "cpu"
+    # How long one takes that does not wait, it hardly shows: the remedy is fewer users, not more.
+    said = " ".join(" ".join(caveats(answer.found, Unknown(users=1, until=18, queue=False), found)).split())
+    assert "With up to 18 users, the mean response is not known to a factor of three" in said
+    assert "Record with fewer users as well" in said
+
+
+def test_light_work_of_which_any_number_fits_is_said_to_fit(tmp_path):
+    found = measured([logged(tmp_path / "light", 6, cpu_s=0.001, think_s=5.0)], ["light"])
+    answer = size(found, fit(found.levels(), found.machine), Plan(), goals.default(), [])
+    # Memory was not recorded, which is no answer; the mean response is one.
+    assert answer.answer.goal.kind == "response"
+    assert answer.answer.users is None
+    first, *_ = sentences(answer.found)
+    assert first.startswith(f"At least {answer.answer.at_least} users fit on 2")
+    said = " ".join(" ".join(caveats(answer.found, None, found)).split())
+    assert "At most 6 users were measured" in said
+
+
+def test_a_demand_that_grows_with_the_load_is_seen_to(tmp_path):
+    # 30 % more CPU time with ever more waiting: 0.05 s alone, at 4, 12 and 20 users by the crowding there.
+    work, machine, logs = Work(think_s=0.5, cpu_s=0.05, growth=0.3), Machine(cpus=2), []
+    for users in (4, 12, 20, 28):
+        exact = course(work, machine, users)
+        number = float(exact.throughput_per_s[-1] * exact.response_s[-1])
+        demand = work.cpu_s * (1.0 + work.growth * float(crowding(number, 2)))
+        logs.append(logged(tmp_path / str(users), users, cpu_s=demand, seed=users))
+    found = measured(logs, [str(users) for users in (4, 12, 20, 28)])
+    fitted = fit(found.levels(), found.machine)
+    assert np.quantile([one.growth for one in fitted.draws], 0.025) > 0.0
+    low, high = np.quantile(fitted.courses(machine, 56).response_s[:, -1], (0.025, 0.975))
+    truth = course(work, machine, 56).response_s[-1]
+    assert low <= truth <= high
+    # As if the demand at rest were that under load: too short.
+    assert course(replace(work, growth=0.0), machine, 56).response_s[-1] < low
+
+
+def test_an_idle_log_is_refused_with_the_remedy(tmp_path):
+    found = measured([logged(tmp_path / "idle", 3, think_s=60.0)], ["idle"])
+    assert isinstance(found, NotApplicable)
+    assert "20 completed interactions" in found.reason
+    assert "record for longer" in found.remedy
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -263,7 +460,7 @@ def test_one_user_alone_still_gets_an_answer(tmp_path, capsys):
         (["--goal", "p42 response < 1s"], "p42 is not known here"),
         (["--goal", "response > 1s"], "write response < 1s"),
         (["--goal", "utilisation < 180%"], "give a part between 0 and 1"),
-        (["--what-if", "cores=4"], "the names are cpus"),
+        (["--what-if", "cores=4"], "there are: cpus, cpu-speed"),
         (["--what-if", "cpu=-1"], "cpu -1: give a number"),
         (["--demand", "gpu*2"], "give cpu*FACTOR"),
         (["--users", "0"], "--users"),
@@ -362,6 +559,37 @@ def test_the_error_of_a_change_widens_the_answer():
     plain = fitted.courses(Machine(cpus=2), 16, Changes(cpu=0.5)).response_s[:, -1]
     wide = fitted.courses(Machine(cpus=2), 16, Changes(cpu=0.5, cpu_error=0.2)).response_s[:, -1]
     assert np.std(wide) > 1.5 * np.std(plain)
+
+
+def test_work_at_low_priority_is_no_background(tmp_path):
+    """Half a CPU of a batch job at nice 19 while four users are at work."""
+    given = {"users": 4, "think": "exponential(mean=0.5)", "length": 120, "interval": 1.0}
+    station = {"name": "cpu", "discipline": "processor_sharing", "service": "exponential(mean=0.05)"}
+    simulate("network", given | {"stations": [station | {"servers": 2}]}, seed=3).record(
+        tmp_path / "plain", trace=True
+    )
+    plain = Log.open(tmp_path / "plain")
+    samples = plain.samples().select("start", "length_s").collect()
+    inputs = plain.interactions().collect()
+    ends = (samples["start"].dt.epoch("us") / 1e6 + samples["length_s"]).to_numpy()
+    done = (inputs["completion"].dt.epoch("us") / 1e6).fill_null(ends[-1]).to_numpy()
+    service = inputs["service_s"].fill_null(0.0).to_numpy()
+    used = np.bincount(np.searchsorted(ends, done), service, minlength=len(ends) + 1)[: len(ends)]
+    found = {}
+    for low in (True, False):
+        path = tmp_path / f"with-{low}"
+        job = 0.5 * samples["length_s"].to_numpy()
+        columns = [
+            pl.Series("cpu_exact_s", used + job),
+            pl.Series("low_priority_s", job if low else 0.0 * job),
+        ]
+        with LogWriter.open(path, source="test", machine={"cpus": 2}, start_us=0) as writer:
+            writer.write("samples", samples.with_columns(columns))
+            writer.write("interactions", inputs)
+        found[low] = measured([Log.open(path)], ["log"])
+    assert found[True].machine.background < 0.05
+    assert found[True].stretches[0].aside == pytest.approx(0.5, rel=0.01)
+    assert found[False].machine.background == pytest.approx(0.5, abs=0.05)
 
 
 def test_a_class_that_is_not_there_is_refused(simulated, capsys):

@@ -4,6 +4,7 @@
  *   loads forks          1,400 children a second, each waited for, 50 us each
  *   loads pipe N         two processes that pass a byte to and fro N times
  *   loads orphans        150 a second, 2 ms each; their parents end before them
+ *   loads faults N       one that has 1 MB, gives it back and takes it again N times; its parent ends before it
  *   loads server U FILE  60 children a second of a server of root, 2 ms each, which join the group with the tasks
  *                        FILE and become user U
  */
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -58,6 +60,17 @@ static void child(const char *mode, char **arguments) {
     _exit(0);
 }
 
+static void churn(long count) {
+    enum { LENGTH = 1 << 20, PAGE = 4096 };
+    char *memory = mmap(NULL, LENGTH, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) _exit(1);
+    for (long i = 0; i < count; i++) {
+        for (long at = 0; at < LENGTH; at += PAGE) memory[at] = 1;
+        madvise(memory, LENGTH, MADV_DONTNEED);
+    }
+    _exit(0);
+}
+
 static void pass(int from, int to, long count) {
     char byte = 0;
     for (long i = 0; i < count; i++)
@@ -77,6 +90,10 @@ int main(int count, char **arguments) {
         if (write(there[1], "x", 1) != 1) return 1;
         pass(back[0], there[1], times - 1);
         wait(NULL);
+        return 0;
+    }
+    if (count > 2 && !strcmp(mode, "faults")) {
+        if (fork() == 0) churn(atol(arguments[2]));
         return 0;
     }
     calibrate();

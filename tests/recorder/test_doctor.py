@@ -19,6 +19,7 @@ ITEMS = {
     "disk I/O by user",
     "taskstats",
     "logged-in sessions",
+    "GPU time and memory by user",
     "control groups",
     "processes that come and go between two samples",
     "time that processes wait for disks and swap",

@@ -24,9 +24,8 @@ HERE = Path(__file__).parent
 LENGTH_S = 15.0
 """Length of the recordings; the loads end before."""
 LOAD_S = 9.0
-ALLOWED = {"1s": 0.05, "5s": 0.25}
-"""Largest error by interval. What process 1 inherits of the orphans of several users is shared by what each
-end probably took: the more users have ends in one interval, the less is known."""
+ALLOWED = 0.05
+"""Largest error, at both intervals."""
 # One that every user may run; that of the tests may be root's alone.
 PYTHON = shutil.which("python3", path="/usr/bin:/usr/local/bin:/bin") or sys.executable
 LOADS = ("duty", "shell", "forks", "su", "python", "find", "orphans", "server")
@@ -110,6 +109,8 @@ def recorded(tmp_path_factory):
             time.sleep(0.05)
         for load in LOADS:
             users.begin(load, program)
+        # A stranger's orphan that had a million faults, and ends with little memory: that takes no time.
+        subprocess.run([program, "faults", "4000"], check=True)
         time.sleep(LOAD_S)
         used = users.end()
         for recorder in recorders:
@@ -214,7 +215,7 @@ def test_every_user_has_what_his_group_used(recorded):
         (load, interval, errors[interval])
         for load, _, errors in rows
         for interval in ("1s", "5s")
-        if abs(errors[interval]) > ALLOWED[interval]
+        if abs(errors[interval]) > ALLOWED
     ]
     assert not wrong
 

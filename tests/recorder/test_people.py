@@ -6,12 +6,13 @@ Needs root, and leaves nothing behind.
 import os
 import secrets
 import shutil
+import sqlite3
 import struct
 import subprocess
 import sys
 import tempfile
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import polars as pl
@@ -81,6 +82,20 @@ def people(folder):
         yield names, numbers
 
 
+def check_kinds(logs, names):
+    """What is left of a number is whether it is a person's."""
+    for log in ("one", "other", "named"):
+        presence = Log.open(logs / log).presence().collect()
+        kinds = dict(presence.group_by("name").agg(pl.col("kind").unique()).iter_rows())
+        assert set().union(*kinds.values()) == {"person", "system"}
+        assert sum(kind == ["person"] for kind in kinds.values()) >= len(names)
+        if log == "named":
+            assert kinds["root"] == ["system"]
+            assert [kinds[name] for name in names] == [["person"]] * len(names)
+    sessions = Log.open(logs / "sessions").presence().collect()
+    assert set(sessions.filter(pl.col("name") == "processes without a session")["kind"]) == {"system"}
+
+
 @needs("su")
 def test_an_anonymous_log_names_nobody_anywhere(tmp_path):
     key = tmp_path / "key"
@@ -136,6 +151,7 @@ def test_an_anonymous_log_names_nobody_anywhere(tmp_path):
             and text.split(":")[1].isdigit()
         ]
         assert log.manifest["sessions"][-1]["machine"]["hostname"] is None
+    check_kinds(tmp_path, names)
     # Users of other processes come and go on this machine.
     assert len(users["one"] & users["same"]) >= len(keys)
     assert not users["one"] & users["other"]
@@ -173,6 +189,37 @@ def test_users_sessions_and_where_they_come_from_have_their_names(tmp_path):
         assert set(log.table(table).filter(mine).collect()["name"]) == {name}
     page = thinktime("analyse", "users", str(tmp_path / "log"))
     assert name in page
+
+
+WTMPDB = """CREATE TABLE wtmp(ID INTEGER PRIMARY KEY, Type INTEGER, User TEXT NOT NULL, Login INTEGER,
+Logout INTEGER, TTY TEXT, RemoteHost TEXT, Service TEXT) STRICT"""
+"""As wtmpdb makes it."""
+
+
+@needs("su")
+@pytest.mark.parametrize("mode", ["DELETE", "WAL"])
+def test_where_neither_utmp_nor_logind_is_there_wtmpdb_says_who_came_from_where(tmp_path, mode):
+    name = f"ttwtmpdb{os.getpid()}"
+    path = tmp_path / "wtmp.db"
+    with account(name) as number, closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute(f"PRAGMA journal_mode={mode}")
+        database.execute(WTMPDB)
+        links = f"mkdir /var/lib/wtmpdb && ln -s {path} /var/lib/wtmpdb/wtmp.db"
+        script = f'mount -t tmpfs none /run && mount -t tmpfs none /var/lib && {links} && exec "$@"'
+        unshare = ["unshare", "--mount", "/bin/sh", "-c", script, "sh"]
+        with recording(tmp_path / "log", "--gauges-every", "1s", prefix=unshare):
+            enter = "INSERT INTO wtmp (Type, User, Login, TTY, RemoteHost, Service) VALUES (3, ?, ?, ?, ?, ?)"
+            came_us = time.time_ns() // 1000
+            database.execute(enter, [name, came_us, "ssh", "10.1.2.3", "sshd"])
+            # What sudo and su enter is no login.
+            database.execute(enter, [name, came_us, "ssh", "10.9.9.9", "su"])
+            subprocess.run(["su", name, "-c", f"{COUNT}; sleep 3"], stdin=subprocess.DEVNULL, check=True)
+    log = Log.open(tmp_path / "log")
+    presence = log.presence().filter(pl.col("user") == f"uid:{number}").collect()
+    assert set(presence["sessions"]) == {1}
+    assert set(presence["terminals"]) == {"from 10.1.2.3"}
+    facts = log.manifest["sessions"][-1]["recorder"]["people"]["wtmpdb"]
+    assert (facts["path"], facts["problem"]) == ("/var/lib/wtmpdb/wtmp.db", None)
 
 
 def thinktime(*arguments):

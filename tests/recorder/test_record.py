@@ -123,6 +123,41 @@ def test_without_sampling_of_modes_nothing_interrupts_and_nothing_is_missing(pro
     assert Log.open(tmp_path / "without").check() == []
 
 
+def test_work_at_low_priority_counts_with_what_comes_and_goes(tmp_path):
+    """A shell and its children at nice 19, most of which no sample sees."""
+    count = "i=0; while [ $i -lt 500 ]; do /bin/true; i=$((i+1)); done"
+    recorder = begin(PROGRAMS["python"], tmp_path / "log")
+    before = os.times()
+    run("setsid", "--wait", "nice", "-n", "19", "/bin/sh", "-c", count, timeout=240)
+    after = os.times()
+    time.sleep(0.5)
+    recorder.send_signal(signal.SIGINT)
+    recorder.communicate(timeout=60)
+    used_s = sum(after[2:4]) - sum(before[2:4])
+    seen = Log.open(tmp_path / "log").samples().collect()["low_priority_s"].sum()
+    # Others at a low priority may run too.
+    assert seen >= 0.9 * used_s > 0.1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may make a time namespace")
+@pytest.mark.skipif(not Path("/proc/self/ns/time").exists(), reason="this kernel has no time namespaces")
+def test_clocks_of_a_time_namespace_lose_no_process(tmp_path):
+    """Its clocks since boot are days ahead: starts and ends of processes are still those of the interval."""
+    days = ["unshare", "--time", "--fork", "--boottime", "500000", "--monotonic", "400000"]
+    options = ["--interval", "0.5s", "--duration", "2s", "-o", str(tmp_path / "log")]
+    recorder = subprocess.Popen([*days, *PROGRAMS["python"], *options], stderr=subprocess.PIPE)
+    while recorder.poll() is None:
+        run("/bin/true")
+    recorder.communicate()
+    assert recorder.returncode == 0
+    log = Log.open(tmp_path / "log")
+    assert log.check() == []
+    ended = log.commands().filter(pl.col("command") == "true").collect()
+    assert ended["ended"].sum() > 10
+    # Each scan may see one before it becomes `true`: it started as what it was then.
+    assert abs(ended["started"].sum() - ended["ended"].sum()) <= len(log.samples().collect()) + 1
+
+
 def test_states_of_all_cpus_add_up_to_the_time_that_went_by(tmp_path):
     done = run(*PROGRAMS["python"], "-o", str(tmp_path / "run"), "--interval", "0.5s", "--duration", "3s")
     assert done.returncode == 0, done.stderr

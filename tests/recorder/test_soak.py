@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.thorough
 def test_whatever_happens_every_sample_is_in_the_log_or_named():
     """One session with each fault; `make soak` goes on for an hour."""
     done = subprocess.run(

@@ -180,7 +180,13 @@ def random_network(random, servers):
     return stations, [int(n) for n in random.integers(1, 13, 2)], list(random.exponential(5.0, 2))
 
 
-@pytest.mark.parametrize("servers", [(1,), (1, 2, 4, 8)], ids=["one server", "several servers"])
+@pytest.mark.parametrize(
+    "servers",
+    [
+        pytest.param((1,), marks=pytest.mark.thorough, id="one server"),
+        pytest.param((1, 2, 4, 8), id="several servers"),
+    ],
+)
 @pytest.mark.parametrize(("model", "stated"), [(schweitzer, (0.03, 0.20)), (linearizer, (0.002, None))])
 def test_an_approximation_keeps_to_the_error_that_it_states(model, stated, servers):
     mean_error, largest = stated

@@ -42,7 +42,7 @@ def test_the_ending_chooses_the_form_and_nothing_is_written_over(log: Log, tmp_p
     assert page.read_bytes() == first
     forced = run("report", log.path, "-o", page, "--format", "json", "--force")
     assert forced.returncode == 0
-    assert json.loads(page.read_text())["format"] == "thinktime-report"
+    assert json.loads(page.read_text())["kind"] == "document"
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
 
 
@@ -52,12 +52,15 @@ def test_the_ending_chooses_the_form_and_nothing_is_written_over(log: Log, tmp_p
         (["report", "{tmp}/none"], "none"),
         (["report", "{log}", "-o", "{tmp}/no/such/report.html"], "does not exist; create it"),
         (["report", "{log}", "-o", "{tmp}"], "is a folder"),
-        (["analyse", "nothing", "{log}"], "the questions are health, capacity"),
+        (["analyse", "nothing", "{log}"], "there are: health, capacity"),
         (["analyse", "rates", "{tmp}"], "manifest"),
         (["analyse", "disks", "{log}", "--show", "disk"], "the topics are cache, queue, drives"),
         (["analyse", "disks", "{log}", "--session", "1"], "has no session 1; its sessions are 0 to 0"),
-        (["analyse", "rates", "{log}", "--part", "queue"], "No such option: --part"),
-        (["analyse", "overhead", "{log}", "--drop", "vmio"], "there is no request 'vmio'"),
+        (["analyse", "rates", "{log}", "--part", "queue"], "--part: there is no such option"),
+        (
+            ["analyse", "overhead", "{log}", "--drop", "vmio"],
+            "has no such request; there are: context_sw",
+        ),
         (
             ["analyse", "overhead", "{log}", "--target", "forks", "--subtract", "softirq_s"],
             "--subtract: needs one log",

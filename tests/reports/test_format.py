@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import time
+from datetime import datetime, timezone
 
 import pytest
 from hypothesis import given
@@ -133,3 +135,21 @@ def test_duration(seconds: float, text: str) -> None:
 def test_names_cannot_steer_a_terminal() -> None:
     assert escaped("a\x1b[2J\u202eb\n\x7f") == "a\\x1b[2J\\u202eb\\x0a\\x7f"
     assert escaped("Jürgen 数据 👩\u200d💻") == "Jürgen 数据 👩\u200d💻"
+
+
+@pytest.mark.parametrize(
+    ("zone", "text"),
+    [
+        ("UTC", "2026-11-23 16:31 UTC"),
+        ("Europe/Berlin", "2026-11-23 17:31 CET"),
+        ("Asia/Kathmandu", "2026-11-23 22:16 UTC+05:45"),
+    ],
+)
+def test_instants_of_a_list_are_in_the_zone_of_the_reader(monkeypatch, zone, text):
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        assert shown.local_minute(datetime(2026, 11, 23, 16, 31, 2, tzinfo=timezone.utc)) == text
+    finally:
+        monkeypatch.undo()
+        time.tzset()

@@ -160,6 +160,25 @@ def test_names_in_a_log_are_only_names(tmp_path: Path) -> None:
         assert "\x1b" not in render(document, form)
 
 
+def test_users_asked_for_started_and_active_are_told_apart(tmp_path: Path) -> None:
+    frames = synthetic_machine.make(users=4)
+    sessions = {f"user:{number}": f"uid:{1000 + number}" for number in range(3)}
+    frames.session["terminals"] |= {"users": "1..4", "outcome": {"sessions": sessions}}
+    log = Log.open(synthetic_machine.write(tmp_path / "log", frames))
+    active = [
+        sum(row["user"] in sessions.values() and row["user_s"] + row["system_s"] > 0 for row in rows)
+        for rows in frames.users.partition_by("start", as_dict=False)
+        for rows in [rows.to_dicts()]
+    ]
+    mean = sum(active) / sum(count > 0 for count in active)
+    document = reports.build([log])
+    words = f"4 users asked for, 3 started, {mean:.2f} active on average"
+    assert words in document.subtitle.replace("\N{NO-BREAK SPACE}", " ")
+    assert any(
+        "4 users were asked for and 3 started" in " ".join(item.text.split()) for item in document.findings
+    )
+
+
 def test_incidents_and_dropped_intervals_are_told(tmp_path: Path) -> None:
     path = tmp_path / "log"
     with LogWriter.open(path, source="test", start_us=0) as writer:

@@ -18,14 +18,15 @@ from thinktime.analyses.disks.section import section as disks_section
 from thinktime.analyses.overhead import analysis as overhead
 from thinktime.analyses.overhead.claims import judged
 from thinktime.documents import format as shown
+from thinktime.documents import palette
 from thinktime.documents.document import Section
 from thinktime.documents.render import text as render_text
 from thinktime.documents.wording import bare, worded
 from thinktime.log import Log
-from thinktime.questions.results import Result
 from thinktime.reports.cards import highlights
 from thinktime.reports.summary import findings
 from thinktime.reports.summary_facts import LogFacts
+from thinktime.results import Result
 from thinktime.stats.estimate import Estimate, NotApplicable
 
 Answers = dict[str, Any]
@@ -80,6 +81,15 @@ def test_every_figure_can_be_drawn_and_has_words_and_data(name: str, results: An
         assert figure.chart()["$schema"]
         assert len(figure.alt) > 20
         assert figure.data.rows
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_state_has_one_colour_in_all_figures(name: str, results: Answers) -> None:
+    keys = [key for figure in section_of(name, results[name]).figures for key in figure.keys]
+    css = Path(reports.__file__).parents[1] / "documents" / "render" / "page" / "report.css"
+    for key in keys:
+        assert key.colour == palette.STATES.get(key.name, key.colour)
+        assert f"--c-{key.colour}:" in css.read_text()
 
 
 @pytest.mark.parametrize("name", NAMES)

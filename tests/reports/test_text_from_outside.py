@@ -31,7 +31,7 @@ from thinktime.cli import COMMANDS, run
 from thinktime.documents.document import Column, Section, Table
 from thinktime.documents.render import render_section
 from thinktime.log import Log, LogWriter, vocabulary
-from thinktime.questions.results import Result
+from thinktime.results import Result
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 PAYLOADS = {
@@ -332,6 +332,8 @@ MESSAGES = {
     "check": lambda folder: [("check", folder / IN_A_PATH), ("check", unread_log(folder))],
     "doctor": lambda folder: [("doctor", IN_A_PATH)],
     "demo": lambda folder: [("demo", "-o", taken(folder)), ("demo", "--minutes", IN_A_PATH)],
+    "config": lambda folder: [("config", IN_A_PATH), ("config", "--format", IN_A_PATH)],
+    "man": lambda folder: [("man", IN_A_PATH)],
 }
 """Calls of every command that are refused, or that show texts of their input."""
 
@@ -364,6 +366,26 @@ def test_messages(command, tmp_path, answer):
     assert "\\x1b[31m" in "".join(told), "no call showed a payload"
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        f"[{json.dumps(ALL)}]\nx = 1\n",
+        f"[record]\n{json.dumps(ALL)} = 1\n",
+        f"[record]\ninterval = {json.dumps(ALL)}\n",
+        f"x = {ALL}\n",
+    ],
+    ids=["table", "option", "value of a wrong type", "no TOML"],
+)
+def test_settings_of_a_file(settings, tmp_path, answer, monkeypatch):
+    monkeypatch.setenv("THINKTIME_CONFIG", str(written(tmp_path, f"{IN_A_PATH}.toml", settings)))
+    for form in ("text", "json"):
+        status, out, err = answer("config", "--format", form)
+        assert status == (2 if err else 0), err
+        harmless(out)
+        harmless(err)
+        assert "forged" in out + err, "no payload was shown"
+
+
 def test_check_shows_names_of_columns(tmp_path, answer):
     path = part_with_a_hostile_column(tmp_path)
     status, out, err = answer("check", path)
@@ -373,7 +395,7 @@ def test_check_shows_names_of_columns(tmp_path, answer):
     assert r"p\x0d\x0a* forged finding" in out.partition(" schema p")[2]
     status, out, _ = answer("check", path, "--format", "json")
     harmless(out)
-    assert ALL in [defect["item"] for defect in json.loads(out)]
+    assert ALL in [defect["item"] for defect in json.loads(out)["records"]]
 
 
 def test_the_line_of_progress(tmp_path):

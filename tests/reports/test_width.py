@@ -27,13 +27,12 @@ def widest(text):
     return max(map(len, text.splitlines()))
 
 
-def on_terminal(columns, *arguments):
+def on_terminal(columns, *arguments, stream="stdout"):
     """What a command prints on a terminal of so many columns."""
     controller, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    with subprocess.Popen(
-        [*CLI, *arguments], stdin=subprocess.DEVNULL, stdout=terminal, env=without_columns()
-    ) as running:
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, stream: terminal}
+    with subprocess.Popen([*CLI, *arguments], **streams, env=without_columns()) as running:
         os.close(terminal)
         text = b""
         while True:
@@ -57,7 +56,7 @@ def test_an_answer_has_the_width_of_the_terminal(log, columns):
 
 
 def test_the_width_is_what_columns_asks_for_and_a_file_has_its_own(monkeypatch, tmp_path):
-    for asked, columns in (("80", 80), ("30", 80), ("120", 120), ("999", 160), ("", 100), ("many", 100)):
+    for asked, columns in (("80", 80), ("30", 40), ("120", 120), ("999", 200), ("", 100), ("many", 100)):
         monkeypatch.setenv("COLUMNS", asked)
         # The tests' standard output is no terminal.
         assert {destination.width(), destination.width(Path("-"))} == {columns}, asked
@@ -66,7 +65,7 @@ def test_the_width_is_what_columns_asks_for_and_a_file_has_its_own(monkeypatch, 
 
 def test_a_report_fits_80_columns_and_uses_what_there_is(log):
     document = reports.build([log])
-    for columns in (80, 100, 160):
+    for columns in (40, 80, 100, 200):
         assert columns - 16 < widest(render(document, "text", columns)) <= columns
 
 
@@ -84,3 +83,38 @@ def test_a_long_first_cell_goes_on_in_the_next_line():
     assert name not in text
     assert name in " ".join(line.split("  1.50")[0].strip() for line in text.splitlines())
     assert name in render_section(section, "text", 120)
+
+
+def _heading(section):
+    """Title of a section; of one without an answer, its name in the list of those."""
+    return f"{section.label.capitalize()}: " if section.not_applicable else section.title
+
+
+def test_a_report_on_a_terminal_is_its_first_screen_and_all_on_demand(log):
+    document = reports.build([log])
+    short = on_terminal(80, "report", str(log.path))
+    # Commands to be copied are not broken.
+    assert widest("\n".join(line for line in short.splitlines() if "thinktime report" not in line)) <= 80
+    words = " ".join(short.split())
+    for finding in document.findings:
+        assert " ".join(finding.text.split()) in words
+    for item in document.highlights:
+        assert item.label in words
+    assert not any(section.title in short for section in document.sections)
+    assert short.rstrip().endswith("-o report.html")
+    whole = on_terminal(80, "report", str(log.path), "--all")
+    assert all(_heading(section) in whole for section in document.sections)
+    piped = subprocess.run([*CLI, "report", str(log.path)], capture_output=True, text=True, check=True).stdout
+    assert all(_heading(section) in piped for section in document.sections)
+    asked = subprocess.run(
+        [*CLI, "report", str(log.path), "--short"], capture_output=True, text=True, check=True
+    ).stdout
+    assert len(asked.splitlines()) < len(piped.splitlines()) / 4
+
+
+def test_progress_is_shown_on_a_terminal_alone(log):
+    shown = on_terminal(80, "report", str(log.path), stream="stderr")
+    assert "overhead" in shown
+    assert on_terminal(80, "-q", "report", str(log.path), stream="stderr") == ""
+    done = subprocess.run([*CLI, "report", str(log.path)], capture_output=True, text=True, check=True)
+    assert done.stderr == ""

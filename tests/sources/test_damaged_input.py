@@ -185,7 +185,7 @@ def test_a_date_among_the_values_of_a_list_is_refused_by_name():
 @effort(100)
 @pytest.mark.parametrize("name", ["prototype", "mixed", "empty"])
 def test_damaged_workloads(name, seed):
-    sound = json.dumps(terminals.builtin_workload(name)).encode()
+    sound = json.dumps(terminals.workload(name)).encode()
     with file_of(damaged(sound, seed, longest=20)) as path, contextlib.suppress(InputError):
         assert are_finite(terminals.read_workload(path))
 

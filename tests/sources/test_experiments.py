@@ -60,7 +60,7 @@ def test_a_design_is_what_the_file_says(design):
         (
             "replications = 4",
             "replicatoins = 4",
-            ["'replicatoins'", "did you mean 'replications'?", "factors"],
+            ["'replicatoins'", "did you mean replications?", "factors"],
         ),
         ("replications = 4", "replications = 1", ["replications is 1", "2 or more"]),
         ("seed = 7", "seed = -1", ["seed is -1", "0 or more"]),
@@ -121,8 +121,8 @@ def test_a_factor_may_lie_inside_a_parameter(tmp_path):
 @pytest.mark.parametrize(
     ("factor", "said"),
     [
-        ("stations.cup.discipline", "no 'cup' to be varied; did you mean 'cpu'? there are: cpu, disk"),
-        ("station.cpu.discipline", "no 'station' to be varied; did you mean 'stations'?"),
+        ("stations.cup.discipline", "no 'cup' to be varied; did you mean cpu? there are: cpu, disk"),
+        ("station.cpu.discipline", "no 'station' to be varied; did you mean stations?"),
         ("stations.cpu.name.x", "no 'x' to be varied; write it as a table"),
     ],
 )
@@ -235,7 +235,8 @@ def test_an_experiment_survives_being_stopped_at_any_moment(design, tmp_path, si
             process.send_signal(sign)
             stopped += 1
         said = process.communicate()[1]
-        if sign == signal.SIGINT and process.returncode != 0:
+        # Before Python handles signals, they end it without a word.
+        if sign == signal.SIGINT and process.returncode not in (0, -sign):
             assert said  # in other words where a library was being imported
     assert process.returncode == 0, said
     assert stopped
@@ -250,7 +251,7 @@ def test_interrupted_says_what_is_kept(design, tmp_path):
         if progress.cells_done >= 2:
             raise KeyboardInterrupt
 
-    with pytest.raises(WorkError, match=r"after \d of 6 cells, which are kept; --resume continues"):
+    with pytest.raises(WorkError, match=r"interrupted; [2-5] of 6 cells are kept; --resume continues"):
         run(
             design,
             tmp_path / "runs",

@@ -129,6 +129,32 @@ def test_a_row_that_alone_determines_a_coefficient_has_an_error_of_usual_size():
     assert np.sqrt(covariance[1, 1]) == pytest.approx(0.1, rel=0.3)
 
 
+def test_rows_that_determine_a_coefficient_are_counted_by_their_weights():
+    """Ten equal rows of a burst are ten, one that outweighs them about one, in whatever pieces they come."""
+    random = np.random.default_rng(8)
+    x = np.column_stack([np.ones(2000), np.zeros(2000)])
+    x[40:50, 1] = 10.0
+    y = x @ [1.0, 2.0] + random.normal(size=2000)
+    whole, parts = (errors_of(x, y, pieces)[1].determining() for pieces in (1, 7))
+    np.testing.assert_allclose(parts, whole)
+    assert whole[1] == pytest.approx(10.0, rel=0.02)
+    assert whole[0] == pytest.approx(1990.0, rel=0.02)
+    x[40, 1] = 1000.0
+    assert errors_of(x, y)[1].determining()[1] == pytest.approx(1.0, abs=0.05)
+
+
+def test_errors_by_the_model_vary_less_than_those_without():
+    """Standard errors of a slope over 150 samples of 200: the same size, and less than half the variation."""
+    random, by_model, without = np.random.default_rng(9), [], []
+    for _ in range(150):
+        x = np.column_stack([np.ones(200), following(random, 200, 1, 0.5)])
+        _, result = errors_of(x, following(random, 200, 1, 0.5)[:, 0])
+        by_model.append(np.sqrt(result.modelled()[1]))
+        without.append(np.sqrt(result.coefficients()[0][1, 1]))
+    assert np.median(by_model) == pytest.approx(np.median(without), rel=0.1)
+    assert np.std(by_model) < 0.5 * np.std(without)
+
+
 def test_the_number_of_cosines_is_that_of_the_published_rule():
     """Lazarus, Lewis, Stock and Watson (2018), equation 5: 0.41 n^(2/3), here at most 40."""
     assert [cosines_for(n) for n in (2, 50, 200, 10_000)] == [1, 6, 14, 40]

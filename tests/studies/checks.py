@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Collection, Iterator
+from html.parser import HTMLParser
 from typing import Any
 
 from thinktime.documents.render import render
@@ -70,7 +71,7 @@ def doubts_have_values(chapter: Chapter) -> None:
 
 def json_has_the_fields(outcome: Outcome) -> None:
     """Cells and claims have exactly their fields, and the tables of cells are those of the study."""
-    objects = json.loads(cells_render.to_json(outcome.cells, outcome.claims))
+    objects = json.loads(cells_render.to_json(outcome.cells, outcome.claims))["records"]
     assert len(objects) == len(outcome.cells) + len(outcome.claims)
     for item in objects:
         assert item["study"] == outcome.study.name
@@ -97,3 +98,43 @@ def report_is_consistent(outcome: Outcome) -> None:
     sections = {section.name for section in document.sections}
     assert {finding.section for finding in document.findings} <= sections | {""}
     assert "nan" not in re.findall(r"\b\w+\b", render(document, "text"))
+    assert visible_words(render(document, "html")) <= QUARTER_OF_AN_HOUR
+    assert len(document.findings) == 3
+    # Runs as short as these may contradict an answer, and then say so.
+    assert all(re.search(r"\d|^In these runs", finding.text) for finding in document.findings)
+
+
+QUARTER_OF_AN_HOUR = 3300
+"""Words that are read in fifteen minutes."""
+
+
+class _Visible(HTMLParser):
+    """Text of a page that is seen without a click: outside of folded details, but for their names."""
+
+    HIDDEN = frozenset({"script", "style", "svg", "nav", "head"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.text: list[str] = []
+        self._hidden = self._folded = self._named = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._hidden += tag in self.HIDDEN
+        self._folded += tag == "details"
+        self._named += tag == "summary"
+
+    def handle_endtag(self, tag: str) -> None:
+        self._hidden -= tag in self.HIDDEN
+        self._folded -= tag == "details"
+        self._named -= tag == "summary"
+
+    def handle_data(self, data: str) -> None:
+        if not self._hidden and self._folded <= self._named:
+            self.text.append(data)
+
+
+def visible_words(page: str) -> int:
+    """Number of words of a page that are seen without a click."""
+    reader = _Visible()
+    reader.feed(page)
+    return len(re.findall(r"\w[\w'.-]*", " ".join(reader.text)))

@@ -97,7 +97,7 @@ def test_json_is_one_list_of_cells_and_claims() -> None:
     )
     undecided = replace(claim, id="other", holds=None)
     strange = replace(CELL, ours=float("inf"), low=float("nan"))
-    parsed = json.loads(cells_render.to_json([CELL, strange], [claim, undecided]))
+    parsed = json.loads(cells_render.to_json([CELL, strange], [claim, undecided]))["records"]
     assert list(parsed[0]) == list(cells_render.HEADER)
     assert parsed[0]["row"] == {"users": 35}
     assert (parsed[1]["ours"], parsed[1]["low"]) == (None, None)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from checks import cells
+from checks import QUARTER_OF_AN_HOUR, cells, visible_words
 
 from thinktime.documents.render import render
 from thinktime.errors import InputError
@@ -92,7 +92,7 @@ def test_the_main_claims_hold(outcome: Outcome, name: str) -> None:
 
 
 def test_json_has_exactly_the_fields_of_cells_and_claims(outcome: Outcome) -> None:
-    parsed = json.loads(cells_render.to_json(outcome.cells, outcome.claims))
+    parsed = json.loads(cells_render.to_json(outcome.cells, outcome.claims))["records"]
     figures = [item for item in parsed if "table" in item]
     claims = [item for item in parsed if "claim" in item]
     assert len(figures) + len(claims) == len(parsed)
@@ -112,14 +112,45 @@ def test_every_form_says_the_same(outcome: Outcome) -> None:
     text, page = render(document, "text"), render(document, "html")
     assert "✓ agrees" in text
     assert "nan" not in re.findall(r"\b\w+\b", text)
+    # A line ends anywhere in a text, and a term is explained wherever it first stands.
+    plain = " ".join(text.split()).casefold()
+    for term in outcome.study.paper.terms:
+        plain = plain.replace(f" ({term.means})".casefold(), "")
     for claim in outcome.claims:
-        # A line ends anywhere in a text.
-        assert claim.text in " ".join(text.split())
+        assert claim.text.casefold() in plain
     ids = set(re.findall(r' id="([^"]+)"', page))
     for link in re.findall(r'href="#([^"]+)"', page):
         assert link in ids
     rows = list(csv.DictReader(cells_render.to_csv(outcome.cells).splitlines()))
     assert [float(row["ours"]) for row in rows] == [figure.ours for figure in outcome.cells]
+
+
+def test_the_page_answers_the_question_of_its_title(outcome: Outcome) -> None:
+    """Three sentences with figures and intervals, none of them a verdict in place of an answer."""
+    document = report(outcome)
+    said = [finding.text for finding in document.findings]
+    assert len(said) == 3
+    for text in said:
+        assert re.search(r"\d \(\d[\d.]* to \d|\d.s \(\d[\d.]* to \d|% \(\d", text), text
+        assert not text.startswith("In these runs")
+    longer = next(claim for claim in outcome.claims if claim.id == "response-lowest").measures["longer"]
+    assert f"{longer['modified'].value:.2f}" in said[0]
+
+
+def test_a_page_is_read_in_a_quarter_of_an_hour(outcome: Outcome) -> None:
+    """The canary: with nothing folded, the same page takes more."""
+    document = report(outcome)
+    assert visible_words(render(document, "html")) <= QUARTER_OF_AN_HOUR
+    unfolded = [replace(section, folded=False) for section in document.sections]
+    assert visible_words(render(replace(document, sections=tuple(unfolded)), "html")) > QUARTER_OF_AN_HOUR
+
+
+def test_terms_are_explained_once_where_they_first_stand(outcome: Outcome) -> None:
+    text = " ".join(render(report(outcome), "text").split())
+    for term in outcome.study.paper.terms:
+        found = text.count(f"({term.means})")
+        assert found <= 1
+        assert found or term.word not in text
 
 
 def test_no_two_tables_of_a_page_have_one_name(outcome: Outcome) -> None:
@@ -162,7 +193,7 @@ def test_progress_goes_from_nothing_to_done() -> None:
     [
         ("tabel05_anova", r"did you mean table05_anova\?"),
         ("99", "has no table '99'"),
-        ("zzz", "it has table01"),
+        ("zzz", "there are: table01"),
     ],
 )
 def test_a_misspelt_table_is_refused(table: str, message: str) -> None:
@@ -185,7 +216,7 @@ def test_the_command_lists_studies() -> None:
 def test_the_command_prints_a_table(tmp_path: Path) -> None:
     done = command(NAME, "--table", "table07_reaction_time", "--replications", "4", "--format", "json")
     assert (done.returncode, done.stderr) == (0, "")
-    parsed = json.loads(done.stdout)
+    parsed = json.loads(done.stdout)["records"]
     assert len(parsed) == 12
     assert {item["n"] for item in parsed} == {4}
     assert sum(item["published"] is None for item in parsed) == 6
@@ -205,8 +236,8 @@ def test_the_command_writes_a_page_and_not_over_one(tmp_path: Path) -> None:
     [
         (("anderson-sergent",), "did you mean anderson-sargent-1974?"),
         ((NAME, "--table", "tabel05"), "did you mean"),
-        ((NAME, "--replications", "0"), "replications is 0"),
-        ((NAME, "--seed", "-1", "--table", "7"), "seed is -1"),
+        ((NAME, "--replications", "0"), "--replications 0: give a whole number of at least 2"),
+        ((NAME, "--seed", "-1", "--table", "7"), "--seed -1: give a whole number"),
     ],
 )
 def test_bad_usage_is_status_2_with_a_remedy(arguments: tuple[str, ...], message: str) -> None:

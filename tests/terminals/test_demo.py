@@ -28,6 +28,7 @@ def test_the_play_goes_to_half_again_the_saturation_point(cpus: int, service_s: 
     assert scale.think_s > 0.0
 
 
+@pytest.mark.thorough
 def test_the_report_ends_with_the_upper_half_predicted_from_the_lower(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

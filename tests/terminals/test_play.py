@@ -155,6 +155,7 @@ def _wait_for_rows(player: Player) -> None:
     player._wait(lambda: rows() > 0)
 
 
+@pytest.mark.thorough
 def test_a_user_types_the_same_whoever_else_plays(start: Start, tmp_path: Path) -> None:
     scripts = []
     for users in ("1", "4"):

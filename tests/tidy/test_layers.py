@@ -25,18 +25,19 @@ CRATES = {
 """What each crate of ours may depend on."""
 
 ROOMS = {
-    "stats": {"errors", "escape", "_native"},
+    "stats": {"errors", "escape", "notation", "_native"},
     "log": {"stats", "errors", "toml", "_native"},
-    "models": {"stats", "errors", "_native"},
-    "documents": {"stats", "errors", "escape"},
-    "questions": {"stats", "errors", "escape", "quantity", "log", "documents"},
-    "analyses": {"stats", "errors", "escape", "toml", "quantity", "log", "documents", "questions"},
-    "sources": {"stats", "errors", "toml", "quantity", "log", "_native"},
+    "models": {"stats", "errors", "notation", "results", "_native"},
+    "documents": {"stats", "errors", "escape", "notation"},
+    "questions": {"stats", "errors", "escape", "quantity", "results", "log", "documents"},
+    "analyses": {"stats", "errors", "escape", "toml", "quantity", "results", "log", "documents", "questions"},
+    "sources": {"stats", "errors", "toml", "quantity", "results", "log", "_native"},
     "predictions": {
         "stats",
         "errors",
         "toml",
         "quantity",
+        "results",
         "log",
         "analyses",
         "models",

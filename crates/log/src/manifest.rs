@@ -316,6 +316,8 @@ fn text_of(sessions: &[Session]) -> Vec<u8> {
 
 /// Deepest level of the manifest that has lines of its own: a column, a key of a machine, a fact.
 const LINES_DEPTH: usize = 4;
+/// Deepest level that is indented more than the one above it.
+const INDENT_DEPTH: usize = 2;
 
 /// JSON with a line for each thing that one looks for, and half of the bytes of one with a line for each value.
 #[derive(Default)]
@@ -343,7 +345,8 @@ impl Layout {
 
     fn line<W: Write + ?Sized>(&self, out: &mut W) -> std::io::Result<()> {
         out.write_all(b"\n")?;
-        (0..self.depth).try_for_each(|_| out.write_all(b"  "))
+        // Deeper lines stand under the others: a manifest is written at every change, and most of it is columns.
+        (0..self.depth.min(INDENT_DEPTH)).try_for_each(|_| out.write_all(b"  "))
     }
 
     fn item<W: Write + ?Sized>(&mut self, out: &mut W, is_first: bool) -> std::io::Result<()> {

@@ -37,6 +37,13 @@ fn name_of_user() -> Column {
     label("name", "Name of the user: of the account, the session or the group; a pseudonym if so asked")
 }
 
+fn kind_of_user() -> Column {
+    label(
+        "kind",
+        "Kind of user: person (an account from 1000 on, or whoever has a terminal) or system (null for control groups)",
+    )
+}
+
 /// CPU time by state, summed over the CPUs of the row.
 fn cpu_states() -> Vec<Column> {
     vec![
@@ -181,6 +188,11 @@ pub fn samples() -> TableSchema {
         )
         .role(Role::Load),
     );
+    columns.push(seconds(
+        "low_priority_s",
+        "CPU time of processes at nice 10 or more, or of class idle, exact: they leave nine tenths of a CPU, or more, to \
+         work at nice 0",
+    ));
     columns.push(seconds("recorder_cpu_s", "CPU time that the recorder itself used"));
     columns.push(count("recorder_written_bytes", "byte", "Bytes that the recorder itself wrote to the log"));
     columns.push(reading(
@@ -227,6 +239,16 @@ pub fn users() -> TableSchema {
                 "CPU time of processes that nobody saw at work, counted for the user who waited for them",
             ),
             name_of_user(),
+            kind_of_user(),
+            seconds(
+                "gpu_s",
+                "Time of GPU engines for this user, summed over engines; NVIDIA's are sampled (null where none tells)",
+            ),
+            gauge(
+                "gpu_memory_bytes",
+                "byte",
+                "Resident GPU buffers of this user, NVIDIA's of cards alone (null where none tells)",
+            ),
         ],
     )
 }
@@ -276,6 +298,7 @@ pub fn presence() -> TableSchema {
             start(),
             label("user", "User, as in table users"),
             name_of_user(),
+            kind_of_user(),
             gauge("processes", "process", "Processes alive at the end of the interval"),
             gauge("threads", "thread", "Threads alive, as of the last reading of each process"),
             gauge(

@@ -158,6 +158,7 @@ impl LogWriter {
         let superseded = self.manifest.archive_sessions(&self.folder)?;
         self.manifest.sessions.push(session);
         self.write_manifest(false)?;
+        self.keep_reserve();
         superseded.map_or(Ok(()), |before| SESSIONS.remove(&self.folder, &before))
     }
 
@@ -182,8 +183,8 @@ impl LogWriter {
         let id = self.tables.len();
         if self.journal.is_some() {
             if self.tables.iter().any(|known| known.name == schema.name) {
-                // One journal holds one schema a table.
-                self.seal()?;
+                // One journal holds one schema a table: the next one begins with this.
+                self.seal_or_put_off(false)?;
             } else {
                 self.push(Block::table(id as u64, &schema))?;
             }
@@ -306,10 +307,14 @@ impl LogWriter {
         self.write_ledger(false)
     }
 
-    /// Ends the open part: its rows become Parquet files, and the next row starts a new part. On a full disk the
-    /// open part stays open, and is sealed when there is room.
+    /// Ends the open part, whose rows become Parquet files, and begins the next one. On a full disk the open part
+    /// stays open, and is sealed when there is room.
     pub fn seal(&mut self) -> Result<(), LogError> {
-        match self.seal_now() {
+        self.seal_or_put_off(true)
+    }
+
+    fn seal_or_put_off(&mut self, goes_on: bool) -> Result<(), LogError> {
+        match self.seal_now(goes_on) {
             Err(error) if is_full(&error) => {
                 // Rows go on into the journal: it grows, but nothing is lost.
                 self.seal_not_before = Some(Instant::now() + SEAL_RETRY);
@@ -319,7 +324,7 @@ impl LogWriter {
         }
     }
 
-    fn seal_now(&mut self) -> Result<(), LogError> {
+    fn seal_now(&mut self, goes_on: bool) -> Result<(), LogError> {
         if self.journal.is_none() && !self.backlog.is_empty() {
             self.ensure_journal()?;
         }
@@ -336,17 +341,30 @@ impl LogWriter {
         let unnamed = lost.saturating_sub(journal.named_lost);
         journal.named_lost += unnamed;
         self.lose("another program shortened or changed the journal", unnamed);
-        self.seal_contents(self.part, &contents)?;
+        // The next journal is begun before, so that one manifest seals this one and announces that: a manifest is
+        // tens of kilobytes, and a recorder goes on for months. Where it cannot be begun now, it is with the next row.
+        let next = self.part + 1;
+        let begun = goes_on.then(|| Journal::create(&self.folder, journal_name(next)).ok()).flatten();
+        if let Err(error) = self.seal_contents(self.part, &contents, begun.as_ref().map(|_| next)) {
+            self.manifest.open_part = Some(self.part);
+            if begun.is_some() {
+                self.folder.remove(&journal_name(next))?;
+            }
+            return Err(error);
+        }
+        let sealed = std::mem::replace(&mut self.journal, begun);
         // Only what lies there under this name: it may have been removed or exchanged meanwhile.
-        if self.journal.take().is_some_and(|journal| journal.is_in_place(&self.folder)) {
+        if sealed.is_some_and(|journal| journal.is_in_place(&self.folder)) {
             self.put_away(self.part, &contents)?;
         }
-        self.part += 1;
+        self.part = next;
         self.seal_not_before = None;
-        Ok(())
+        if self.journal.is_some() { self.begin_part() } else { Ok(()) }
     }
 
-    fn seal_contents(&mut self, number: u64, contents: &Contents) -> Result<(), LogError> {
+    /// Makes parts of the rows of journal `number`, of which the manifest then says that it is sealed, and that
+    /// journal `next` was begun.
+    fn seal_contents(&mut self, number: u64, contents: &Contents, next: Option<u64>) -> Result<(), LogError> {
         for schema in contents.tables() {
             self.manifest.declare(schema)?;
             // A crash may have come between ledger and journal: what is listed is complete, and is not written
@@ -374,7 +392,7 @@ impl LogWriter {
             }
             self.manifest.merged_through_part = number;
         }
-        self.manifest.open_part = self.manifest.open_part.filter(|open| *open > number);
+        self.manifest.open_part = next.or(self.manifest.open_part.filter(|open| *open > number));
         // With a sync: after this the journal may be removed.
         self.write_ledger(true)
     }
@@ -477,7 +495,7 @@ impl LogWriter {
             self.lock = None;
             return Err(error);
         }
-        let sealed = self.seal_now();
+        let sealed = self.seal_now(false);
         if let Err(error) = &sealed {
             self.give_up_unsealed(error);
         }
@@ -565,10 +583,15 @@ impl LogWriter {
             }
             Err(error) => return Err(error),
         }
-        self.journal_started = Instant::now();
         // Once it is announced, a journal that is gone is a finding and not an empty part.
         self.manifest.open_part = Some(self.part);
         unless_full(self.write_manifest(false))?;
+        self.begin_part()
+    }
+
+    /// Goes on in the journal that was begun and announced.
+    fn begin_part(&mut self) -> Result<(), LogError> {
+        self.journal_started = Instant::now();
         self.keep_reserve();
         self.push_tables()
     }

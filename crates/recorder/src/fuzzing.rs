@@ -3,6 +3,7 @@
 //! Compiled for `cargo fuzz`, which sets `--cfg fuzzing`, and for the tests of this crate, which replay the
 //! committed inputs.
 
+use crate::people::wtmpdb;
 use crate::proc::*;
 use crate::processes::{exits, netlink};
 
@@ -29,6 +30,9 @@ pub fn proc(text: &[u8]) {
     }
     // A byte that is no UTF-8 becomes a character of three.
     assert!(cgroup::parse(text).is_none_or(|path| path.len() <= 3 * text.len()));
+    // Every amount that is told stands in a line of its own.
+    let engines = drm::parse(text).map_or(0, |client| client.engines.len());
+    assert!(engines <= text.split(|byte| *byte == b'\n').count());
     assert!(utmp::count_sessions(text) <= text.len() as u64 / 384);
     utmp::is_user_session(text);
 }
@@ -44,6 +48,14 @@ pub fn taskstats(mut input: &[u8]) {
         input = rest;
     }
     exits::hostile(messages.into_iter());
+}
+
+/// A database of logins, behind its length in four bytes (the lowest first), and its write-ahead log.
+pub fn sqlite(input: &[u8]) {
+    let Some((length, rest)) = input.split_first_chunk::<4>() else { return };
+    let length = usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX);
+    let (file, log) = rest.split_at(length.min(rest.len()));
+    wtmpdb::hostile(file, log);
 }
 
 #[cfg(test)]
@@ -64,6 +76,11 @@ mod tests {
     #[test]
     fn messages_of_taskstats() {
         super::replay::replay("taskstats", super::taskstats);
+    }
+
+    #[test]
+    fn databases_of_logins() {
+        super::replay::replay("sqlite", super::sqlite);
     }
 
     fn fixtures() -> Vec<Vec<u8>> {

@@ -107,6 +107,17 @@ fn processes_with_any_name() {
     assert_eq!((old.faults_minor, old.children_faults_minor, old.resident_pages), (1000, 50_000, 200));
     let text = b"7 () x) R 1 ) 0 0) S 3 7 9 34816 -1 64 1 2 3 4 5 6 7 8 20 0 2 0 99 1 -1";
     assert_eq!(process_stat::parse(text, "stat").unwrap().session, 9, "the last bracket ends the name");
+
+    let gives_way = |nice: i32, class: u32| {
+        let rest = "0 ".repeat(16);
+        let text = format!("7 (x) S 3 7 9 0 -1 64 1 2 3 4 5 6 7 8 20 {nice} 1 0 99 1 5 {rest}{class} 33");
+        let stat = process_stat::parse(text.as_bytes(), "stat").unwrap();
+        assert_eq!(stat.io_wait_ticks, 33);
+        stat.is_low_priority
+    };
+    let all = [(0, 0), (-20, 0), (9, 0), (10, 0), (19, 3), (0, 3), (0, 5)]
+        .map(|(nice, class)| gives_way(nice, class));
+    assert_eq!(all, [false, false, false, true, true, false, true]);
 }
 
 #[test]
@@ -147,6 +158,34 @@ fn sessions_in_both_books() {
     assert!(utmp::is_user_session(b"UID=1000\nCLASS=user\nSTATE=active\n"));
     assert!(!utmp::is_user_session(b"UID=120\nCLASS=greeter\nSTATE=active\n"));
     assert!(!utmp::is_user_session(b"UID=1000\nCLASS=user\nSTATE=closing\n"));
+}
+
+#[test]
+fn clients_of_graphics_devices() {
+    let i915 = drm::parse(&fixture("drm/i915")).unwrap();
+    assert_eq!((i915.device.as_str(), i915.id, i915.memory), ("0000:00:02.0", 7, Some(2 << 20)));
+    assert_eq!(i915.engines.keys().collect::<Vec<_>>(), ["copy", "render", "video"]);
+    assert_eq!(i915.engines["render"].busy_ns, Some(9_288_864_723));
+    assert_eq!((i915.engines["video"].busy_ns, i915.engines["video"].capacity), (Some(500), 2));
+    let amdgpu = drm::parse(&fixture("drm/amdgpu")).unwrap();
+    assert_eq!((amdgpu.id, amdgpu.memory, amdgpu.engines.len()), (10, Some(4 << 10), 2));
+    let xe = drm::parse(&fixture("drm/xe")).unwrap();
+    assert_eq!((xe.memory, xe.engines["rcs"].busy_ns), (Some(4096), None));
+    // A tenth of the cycles of a second.
+    let later = drm::Engine {
+        cycles: Some(28_257_900 + 50),
+        total_cycles: Some(7_655_183_225 + 500),
+        ..xe.engines["rcs"]
+    };
+    assert_eq!(later.grown_ns(&xe.engines["rcs"], 1_000_000_000), Some(100_000_000));
+    assert_eq!(xe.engines["rcs"].grown_ns(&later, 1_000_000_000), None, "the cycles of the clock went back");
+    for other in
+        ["", "pos:\t0\n", "drm-client-id:\t1\n", "drm-driver:\ti915\n", "drm-driver:\n drm-client-id:\tx\n"]
+    {
+        assert_eq!(drm::parse(other.as_bytes()), None, "{other}");
+    }
+    let without_device = drm::parse(b"drm-driver: v3d\ndrm-client-id: 2\ndrm-memory-a: 5 GB\n").unwrap();
+    assert_eq!((without_device.device.as_str(), without_device.memory), ("v3d", None));
 }
 
 #[test]

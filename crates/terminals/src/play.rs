@@ -117,7 +117,7 @@ pub struct Baseline {
 pub struct Prepared {
     /// Speed of the compute loop on this machine.
     pub calibration: Calibration,
-    /// Time that the driver itself adds; `None` if it was left out.
+    /// Time that the driver itself adds; `None` if it was left out, or too short for the think time.
     pub baseline: Option<Baseline>,
 }
 
@@ -133,7 +133,7 @@ pub fn prepare(
     options.check()?;
     let calibration = calibrate();
     let baseline = match options.baseline_s > 0.0 {
-        true => Some(baseline(nursery, options, &calibration, observe)?),
+        true => baseline(nursery, options, &calibration, observe)?,
         false => None,
     };
     Ok(Prepared { calibration, baseline })
@@ -143,13 +143,13 @@ pub fn prepare(
 /// think time itself doubles the baseline (cold caches, CPUs that must wake up).
 const BASELINE_USERS: u32 = 20;
 
-/// Plays empty interactions and summarises their times.
+/// Plays empty interactions and summarises their times; `None` if users think so long that none was completed.
 fn baseline(
     nursery: &Nursery,
     options: &PlayOptions,
     calibration: &Calibration,
     observe: &mut Observer<'_>,
-) -> Result<Baseline, TerminalsError> {
+) -> Result<Option<Baseline>, TerminalsError> {
     let mut program = options.program(calibration);
     // The same memory in each process as in the play: its size changes the cost of a switch.
     program.workload = Workload { array_bytes: options.workload.array_bytes, ..Workload::named("empty")? };
@@ -170,17 +170,20 @@ fn baseline(
     if outcome.stopped {
         return Err(TerminalsError::Stopped);
     }
+    if done.is_empty() {
+        return Ok(None);
+    }
     let of =
         |value: fn(&Interaction) -> Option<f64>| median_interval(done.iter().filter_map(value).collect());
-    Ok(Baseline {
+    Ok(Some(Baseline {
         n: done.len(),
         users: BASELINE_USERS,
         response_s: of(Interaction::response_s),
         response_max_s: done.iter().filter_map(Interaction::response_s).fold(0.0, f64::max),
         reaction_s: of(Interaction::reaction_s),
         service_s: of(Interaction::service_s),
-        driver_cpu_s: outcome.driver_cpu_s / done.len().max(1) as f64,
-    })
+        driver_cpu_s: outcome.driver_cpu_s / done.len() as f64,
+    }))
 }
 
 /// Demand of an interaction of a workload on this machine.

@@ -12,7 +12,7 @@ use thinktime_terminals::driver::{Outcome, Play, Progress, Verdict, drive};
 use thinktime_terminals::load::population::Schedule;
 use thinktime_terminals::load::workload::{Class, Workload};
 use thinktime_terminals::nursery::Nursery;
-use thinktime_terminals::play::{PlayOptions, measure_direct, play, prepare, rehearse};
+use thinktime_terminals::play::{PlayOptions, Prepared, measure_direct, play, prepare, rehearse};
 use thinktime_terminals::user::compute::calibrate;
 
 fn one_class(class: Class) -> Workload {
@@ -317,6 +317,17 @@ fn options(baseline_s: f64) -> PlayOptions {
         scratch: std::env::temp_dir(),
         baseline_s,
     }
+}
+
+#[test]
+fn users_who_think_for_longer_than_the_baseline_lasts_have_none() {
+    let nursery = Nursery::open().expect("a nursery");
+    let options = PlayOptions { think: Distribution::exponential(1e6), ..options(0.2) };
+    let prepared = prepare(&nursery, &options, &mut |_| Verdict::Continue).expect("prepares");
+    assert!(prepared.baseline.is_none());
+    let json = serde_json::to_string(&prepared).expect("JSON");
+    let again: Prepared = serde_json::from_str(&json).expect("the same");
+    assert!(again.baseline.is_none());
 }
 
 #[test]

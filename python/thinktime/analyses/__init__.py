@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import fields
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 
 from thinktime.analyses.arrivals import ArrivalsQuestion
 from thinktime.analyses.capacity import CapacityQuestion
@@ -35,13 +35,42 @@ from thinktime.analyses.throughput import ThroughputQuestion
 from thinktime.analyses.timeline import TimelineQuestion
 from thinktime.analyses.users import UsersQuestion
 from thinktime.analyses.waits import WaitsQuestion
-from thinktime.errors import InputError
+from thinktime.errors import InputError, offered
 from thinktime.questions.definition import Question
 
 if TYPE_CHECKING:
+    from thinktime.analyses.arrivals.analysis import Arrivals
+    from thinktime.analyses.capacity.comparison import CapacityComparison
+    from thinktime.analyses.capacity.result import Capacity
+    from thinktime.analyses.compare.result import BeforeAfter, Comparison
+    from thinktime.analyses.cpu_per_interaction.analysis import CpuPerInteraction
+    from thinktime.analyses.disks.result import Disks
+    from thinktime.analyses.experiment.result import Experiment
+    from thinktime.analyses.health.result import Health
+    from thinktime.analyses.overhead.comparison import OverheadComparison
+    from thinktime.analyses.overhead.result import Overhead
+    from thinktime.analyses.rates.analysis import Rates
+    from thinktime.analyses.recording.analysis import Recording
+    from thinktime.analyses.response.analysis import Response
+    from thinktime.analyses.saturation.analysis import Saturation
+    from thinktime.analyses.saturation.comparison import FrontierComparison
+    from thinktime.analyses.script_report.analysis import ScriptReport
+    from thinktime.analyses.service.analysis import Service
+    from thinktime.analyses.throughput.analysis import Throughput
+    from thinktime.analyses.throughput.comparison import ThroughputComparison
+    from thinktime.analyses.timeline.analysis import Timeline
+    from thinktime.analyses.users.result import Users
+    from thinktime.analyses.waits.analysis import Waits
     from thinktime.log import Log
+    from thinktime.results import Result
+    from thinktime.stats.estimate import NotApplicable
 
-__all__ = ["QUESTIONS", "Question", "analyse", "question"]
+LogLike: TypeAlias = "Log | str | PathLike[str]"
+"""A log, or the path of its folder."""
+Answer: TypeAlias = "Result | NotApplicable | dict[str, Experiment | NotApplicable]"
+"""Result of any question; that about a designed experiment has one for each response."""
+
+__all__ = ["QUESTIONS", "Answer", "LogLike", "Question", "analyse", "question"]
 
 QUESTIONS: tuple[Question, ...] = (
     HealthQuestion(),
@@ -65,7 +94,75 @@ QUESTIONS: tuple[Question, ...] = (
 )
 
 
-def analyse(name: str, *logs: Log | str | Path, **options: Any) -> Any:
+@overload
+def analyse(name: Literal["health"], log: LogLike, /, **options: object) -> Health | NotApplicable: ...
+@overload
+def analyse(name: Literal["capacity"], log: LogLike, /, **options: object) -> Capacity | NotApplicable: ...
+@overload
+def analyse(
+    name: Literal["capacity"], log: LogLike, other: LogLike, /, *logs: LogLike, **options: object
+) -> CapacityComparison | NotApplicable: ...
+@overload
+def analyse(name: Literal["timeline"], log: LogLike, /, **options: object) -> Timeline | NotApplicable: ...
+@overload
+def analyse(name: Literal["users"], log: LogLike, /, **options: object) -> Users | NotApplicable: ...
+@overload
+def analyse(
+    name: Literal["throughput"], log: LogLike, /, **options: object
+) -> Throughput | NotApplicable: ...
+@overload
+def analyse(
+    name: Literal["throughput"], log: LogLike, other: LogLike, /, *logs: LogLike, **options: object
+) -> ThroughputComparison | NotApplicable: ...
+@overload
+def analyse(name: Literal["response"], log: LogLike, /, **options: object) -> Response | NotApplicable: ...
+@overload
+def analyse(
+    name: Literal["cpu-per-interaction"], /, *logs: LogLike, **options: object
+) -> CpuPerInteraction | NotApplicable: ...
+@overload
+def analyse(name: Literal["overhead"], log: LogLike, /, **options: object) -> Overhead | NotApplicable: ...
+@overload
+def analyse(
+    name: Literal["overhead"], log: LogLike, other: LogLike, /, *logs: LogLike, **options: object
+) -> OverheadComparison | NotApplicable: ...
+@overload
+def analyse(
+    name: Literal["saturation"], log: LogLike, /, **options: object
+) -> Saturation | NotApplicable: ...
+@overload
+def analyse(
+    name: Literal["saturation"], log: LogLike, other: LogLike, /, *logs: LogLike, **options: object
+) -> FrontierComparison | NotApplicable: ...
+@overload
+def analyse(name: Literal["disks"], log: LogLike, /, **options: object) -> Disks | NotApplicable: ...
+@overload
+def analyse(name: Literal["service"], log: LogLike, /, **options: object) -> Service | NotApplicable: ...
+@overload
+def analyse(name: Literal["arrivals"], log: LogLike, /, **options: object) -> Arrivals | NotApplicable: ...
+@overload
+def analyse(name: Literal["waits"], log: LogLike, /, **options: object) -> Waits | NotApplicable: ...
+@overload
+def analyse(name: Literal["rates"], log: LogLike, /, **options: object) -> Rates | NotApplicable: ...
+@overload
+def analyse(name: Literal["recording"], log: LogLike, /, **options: object) -> Recording: ...
+@overload
+def analyse(
+    name: Literal["script-report"], log: LogLike, /, **options: object
+) -> ScriptReport | NotApplicable: ...
+@overload
+def analyse(name: Literal["compare"], log: LogLike, /, **options: object) -> Comparison | NotApplicable: ...
+@overload
+def analyse(
+    name: Literal["compare"], log: LogLike, other: LogLike, /, *logs: LogLike, **options: object
+) -> BeforeAfter | NotApplicable: ...
+@overload
+def analyse(
+    name: Literal["experiment"], /, *logs: LogLike, **options: object
+) -> dict[str, Experiment | NotApplicable]: ...
+@overload
+def analyse(name: str, /, *logs: LogLike, **options: object) -> Answer: ...
+def analyse(name: str, /, *logs: LogLike, **options: object) -> Answer:
     """Result of question `name` for a log, or for several that are compared; `NotApplicable` with the reason.
 
     Parameters
@@ -112,14 +209,17 @@ def analyse(name: str, *logs: Log | str | Path, **options: Any) -> Any:
         runs = asked.open([Path(str(item)) for item in logs])
         warn_of_changes(asked.logs(runs))
         with reading(*asked.logs(runs)):
-            return asked.results(runs, asked.options(**options))
-    opened = [item if isinstance(item, Log) else Log.open(item) for item in logs]
+            return dict(asked.results(runs, asked.options(**options)))
+    opened = [item if isinstance(item, Log) else Log.open(Path(item)) for item in logs]
     if len(opened) > 1 and not asked.compares:
         raise InputError(f"{name}: {len(opened)} logs are given; give one")
     chosen = asked.options(**options)
     warn_of_changes(opened)
     with reading(*opened):
-        return asked.analyse(opened[0], chosen) if len(opened) == 1 else asked.compare(opened, chosen)
+        answer: Answer = (
+            asked.analyse(opened[0], chosen) if len(opened) == 1 else asked.compare(opened, chosen)
+        )
+    return answer
 
 
 def question(name: str) -> Question:
@@ -130,11 +230,7 @@ def question(name: str) -> Question:
     InputError
         There is no such question; the message names the nearest.
     """
-    import difflib
-
     names = [item.name for item in QUESTIONS]
     if name in names:
         return QUESTIONS[names.index(name)]
-    nearest = difflib.get_close_matches(name, names, n=1)
-    hint = f" (did you mean {nearest[0]}?)" if nearest else ""
-    raise InputError(f"there is no question {name!r}{hint}; the questions are {', '.join(names)}")
+    raise InputError(f"{name}: there is no such question; {offered(name, names)}")

@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import errno
 import importlib
-import io
 import os
 import re
+import resource
 import sys
+import time
+import traceback
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
 
 from thinktime import __version__
-from thinktime.cli import messages
-from thinktime.errors import InputError, WorkError
+from thinktime.cli import config, messages
+from thinktime.cli.catalogue import PlainCommand
+from thinktime.errors import InputError, InterruptedWorkError, WorkError
 
 __all__ = ["COMMANDS", "main", "run"]
 
@@ -39,6 +42,8 @@ COMMANDS: dict[str, str] = {
     "check": "thinktime.cli.check",
     "doctor": "thinktime.cli.doctor",
     "demo": "thinktime.cli.demo",
+    "config": "thinktime.cli.config",
+    "man": "thinktime.cli.man",
 }
 """Name of each command, and the module that defines it as ``command``: a function, or a group of
 functions."""
@@ -90,8 +95,14 @@ def application(arguments: Sequence[str] = ()) -> typer.Typer:
         quiet: Annotated[
             bool, typer.Option("-q", "--quiet", help="Print answers and errors, no notes and no progress.")
         ] = False,
+        verbose: Annotated[
+            bool,
+            typer.Option("-v", "--verbose", help="Print notes on files, defaults, time and memory as well."),
+        ] = False,
     ) -> None:
-        messages.set_quiet(quiet)
+        if quiet and verbose:
+            raise InputError("--quiet --verbose: one asks for fewer notes, the other for more; give one")
+        messages.set_volume(quiet=quiet, verbose=verbose)
         if version:
             messages.line(f"thinktime {__version__}")
             raise typer.Exit
@@ -105,7 +116,7 @@ def application(arguments: Sequence[str] = ()) -> typer.Typer:
         if isinstance(command, typer.Typer):
             app.add_typer(command, name=name)
         else:
-            app.command(name, short_help=_short(command))(command)
+            app.command(name, cls=PlainCommand, short_help=_short(command))(command)
     return app
 
 
@@ -129,35 +140,88 @@ def _short(command: Callable[..., None]) -> str:
 def run(arguments: Sequence[str]) -> int:
     """Exit status of the command that the arguments name: 0 done, 1 failed, 2 bad usage, 130 interrupted."""
     asked = _asked(arguments)
+    settings: list[config.Setting] = []
+    start = time.monotonic()
     try:
-        status: int | None = application(asked)(asked, prog_name="thinktime", standalone_mode=False)
+        settings = _settings(asked)
+        status = _called(asked, settings)
         messages.flush()
+        _note_cost(start)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     except _UsageError as error:
-        text = io.StringIO()
-        error.show(text)
-        for line in text.getvalue().expandtabs().removesuffix("\n").split("\n"):
-            messages.failure(line)
-        return int(error.exit_code)
+        return _refused(error, settings, asked)
     except InputError as error:
-        messages.failure(f"thinktime: {error}")
-        return 2
-    except (WorkError, typer.Abort) as error:
-        messages.failure(f"thinktime: {error or 'aborted'}")
-        return 1
+        return _failed(config.located(str(error), settings, asked), 2)
+    except InterruptedWorkError as error:
+        return _failed(str(error), error.status)
+    except WorkError as error:
+        return _failed(str(error), 1)
     except OSError as error:
+        if isinstance(error, PermissionError) and error.filename:
+            return _failed(
+                f"{error.filename}: you may not read or write it; choose another, or run as its owner", 2
+            )
         if error.errno != errno.ENOSPC:
             raise
         # Help is printed by Typer itself, not by a command.
-        messages.failure(f"thinktime: standard output: cannot be written: {error.strerror}")
-        return 1
-    except KeyboardInterrupt:
+        return _failed(f"standard output: cannot be written: {error.strerror}", 1)
+    except (KeyboardInterrupt, typer.Abort):
+        # Older versions of Typer make the one the other.
         status = INTERRUPTED
     if status == INTERRUPTED:
-        messages.failure("thinktime: interrupted")
+        messages.failure("thinktime: interrupted; the answer is incomplete; the same command begins again")
     # The status of --help and --version; a command that is done returns None.
     return status or 0
+
+
+def _called(asked: Sequence[str], settings: Sequence[config.Setting]) -> int | None:
+    """Call of the command, with the defaults of configuration files."""
+    from typer.main import get_command
+
+    command = get_command(application(asked))
+    how: dict[str, Any] = {}
+    if settings:
+        from thinktime.cli.catalogue import described
+
+        how["default_map"] = config.defaults(settings, described(command, (), None))
+    status: int | None = command.main([*asked], prog_name="thinktime", standalone_mode=False, **how)
+    return status
+
+
+def _settings(asked: Sequence[str]) -> list[config.Setting]:
+    """Settings of configuration files; none where help is asked for, which a wrong file must not prevent."""
+    helps = {"-h", "--help", "-V", "--version"} & set(asked)
+    is_completion = "_THINKTIME_COMPLETE" in os.environ
+    return [] if helps or is_completion or not asked or _words(asked)[:1] == ["config"] else config.read()
+
+
+def _refused(error: Any, settings: Sequence[config.Setting], asked: Sequence[str]) -> int:
+    """Status of a call that is wrong, after one line on it; a group that is called alone shows its help."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        for text in str(error.message).split("\n"):
+            messages.failure(text)
+        return 2
+    from thinktime.cli.voice import in_words
+
+    return _failed(config.located(in_words(error), settings, asked), 2)
+
+
+def _failed(text: str, status: int) -> int:
+    """The status, after the line on the failure."""
+    messages.failure(f"thinktime: {text}")
+    if messages.is_verbose():
+        for entry in traceback.format_exc().splitlines():
+            messages.failure(entry)
+    return status
+
+
+def _note_cost(start: float) -> None:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    messages.detail(
+        f"done in {time.monotonic() - start:.1f} s, {used.ru_utime + used.ru_stime:.1f} s of CPU time, "
+        f"at most {used.ru_maxrss / 1000:.0f} MB of memory"
+    )
 
 
 def main() -> None:

@@ -16,7 +16,9 @@ import typer
 from typer.core import TyperGroup
 
 from thinktime.analyses import QUESTIONS, Question, question
-from thinktime.cli import destination, messages
+from thinktime.cli import completion, destination, messages
+from thinktime.cli.catalogue import PlainCommand
+from thinktime.cli.progress import counted
 from thinktime.questions.definition import Accepts, OptionHelp, options_of, warned
 
 HELP = {
@@ -82,7 +84,7 @@ def _command(asked: Question) -> Callable[..., None]:
         changed = border.changes(logs)
         for sentence in changed:
             messages.failure(f"thinktime: {sentence}")
-        with border.reading(*logs):
+        with border.reading(*logs), counted(f"answering {asked.name}"):
             answer = warned(
                 asked.document(inputs, options) if chosen == "html" else asked.answer(inputs, options),
                 changed,
@@ -110,7 +112,12 @@ def _parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empt
 def _arguments(accepts: Accepts) -> list[inspect.Parameter]:
     metavar, text = HELP[accepts]
     type_ = list[Path] if metavar.endswith("...") else Path
-    return [_parameter("paths", Annotated[type_, typer.Argument(metavar=metavar, help=text)])]
+    return [
+        _parameter(
+            "paths",
+            Annotated[type_, typer.Argument(metavar=metavar, help=text, autocompletion=completion.logs)],
+        )
+    ]
 
 
 _OUTPUT = [
@@ -167,6 +174,7 @@ def _typer_option(face: OptionHelp, annotation: Any) -> Any:
         help=face.help,
         min=face.least if numeric else None,
         max=face.most if numeric else None,
+        autocompletion=completion.columns if face.metavar == "COLUMN" else None,
     )
 
 
@@ -186,4 +194,4 @@ def _options(asked: Question, values: dict[str, Any]) -> Any:
 
 
 for _question in QUESTIONS:
-    command.command(_question.name)(_command(_question))
+    command.command(_question.name, cls=PlainCommand)(_command(_question))

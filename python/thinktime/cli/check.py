@@ -8,12 +8,15 @@ from typing import Annotated, Literal
 
 import typer
 
-from thinktime.cli import messages
+from thinktime.cli import completion, messages
+from thinktime.cli.progress import counted
 from thinktime.errors import WorkError
 
 
 def command(
-    log: Annotated[Path, typer.Argument(help="Folder of the log.", metavar="LOG")],
+    log: Annotated[
+        Path, typer.Argument(help="Folder of the log.", metavar="LOG", autocompletion=completion.logs)
+    ],
     form: Annotated[Literal["text", "json"], typer.Option("--format", help="Output format.")] = "text",
 ) -> None:
     """List the defects of a log, with file, place and remedy.
@@ -31,9 +34,10 @@ def command(
     from thinktime.log import Log
 
     opened = Log.open(log)
-    defects = opened.check()
+    with counted(f"checking {log}"):
+        defects = opened.check()
     if form == "json":
-        messages.as_json([asdict(defect) for defect in defects])
+        messages.as_json("defects", [asdict(defect) for defect in defects])
     else:
         for defect in defects:
             place = " ".join(text for text in (defect.file, defect.place, defect.item) if text)

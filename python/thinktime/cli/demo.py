@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from thinktime.cli import messages
-from thinktime.errors import InputError
+from thinktime.errors import InputError, InterruptedWorkError, WorkError
 
 if TYPE_CHECKING:
     from thinktime._native import _InteractionDemand
@@ -56,19 +56,33 @@ def command(
     from thinktime.sources.terminals import Interruption, Terminals
 
     with Terminals() as terminals, Interruption() as interruption:
-        _play(terminals, interruption, output, minutes * 60.0 - BEFORE_S, seed, force)
+        try:
+            _play(terminals, interruption, output, minutes * 60.0 - BEFORE_S, seed, force)
+        except WorkError:
+            if not interruption.requested:
+                raise
+            kept = f"{output} holds what was recorded" if output.exists() else "nothing is kept"
+            raise InterruptedWorkError(
+                f"interrupted; {kept}; the same command begins again", interruption.status
+            ) from None
     _report(output, page)
+    if interruption.requested:
+        raise InterruptedWorkError(
+            f"interrupted; {output} and {page} hold the part played; "
+            "the same command with --force begins again",
+            interruption.status,
+        )
 
 
 def _play(
     terminals: Terminals, interruption: Interruption, output: Path, play_s: float, seed: int, force: bool
 ) -> None:
     from thinktime.cli.progress import StageProgress
-    from thinktime.sources.terminals import Plan, builtin_workload, play_into
+    from thinktime.sources.terminals import Plan, play_into, workload
 
-    workload = builtin_workload("mixed")
+    mixed = workload("mixed")
     rehearsal = Plan(
-        workload=workload,
+        workload=mixed,
         users=str(2 * _cpus()),
         step_s=8.0,
         think={"kind": "exponential", "mean": 0.1},
@@ -76,7 +90,7 @@ def _play(
         seed=seed + 1_000_000,
     )
     with StageProgress("measuring the cost of a fork, a fault and a switch", interruption) as progress:
-        costs = terminals.measure_direct(workload["array_bytes"], progress)
+        costs = terminals.measure_direct(mixed["array_bytes"], progress)
     with StageProgress("rehearsing", interruption) as progress:
         prepared = terminals.prepare(replace(rehearsal, baseline_s=0.0), progress)
         demand = terminals.rehearse(rehearsal, prepared, progress)
@@ -98,9 +112,16 @@ def _play(
         prepared = terminals.prepare(plan, progress)
     facts = {"direct_costs": costs, "demand": demand | {"saturation_users": scale.saturation}}
     with StageProgress("playing", interruption) as progress:
-        played = play_into(terminals, plan, prepared, output, force, 0.5, progress, facts)
-    if played["outcome"]["stopped"]:
-        messages.failure("thinktime: stopped before the end; the report covers the part played")
+        play_into(
+            terminals,
+            plan,
+            prepared,
+            output,
+            force=force,
+            interval_s=0.5,
+            on_progress=progress,
+            facts=facts,
+        )
 
 
 def _cpus() -> int:
@@ -140,7 +161,7 @@ def _report(output: Path, page: Path) -> None:
     from thinktime.log import Log
 
     log = Log.open(output)
-    document = reports.build([log])
+    document = reports.report(log)
     sized = _sized(log)
     if sized is not None:
         document = replace(document, sections=(*document.sections, sized))

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 Form = render.Form
 SectionForm = Literal["text", "json", "csv"]
 """Format of a section: only documents become pages."""
-WIDTHS = (80, 160)
-"""Least and greatest width of text: tables need the one, and nobody reads longer lines than the other."""
+WIDTHS = (40, 200)
+"""Least and greatest width of text: no table fits less than the one, nobody reads more than the other."""
 SUFFIXES: dict[str, Form] = {".html": "html", ".htm": "html", ".txt": "text", ".json": "json", ".csv": "csv"}
 
 
@@ -33,7 +33,7 @@ def form_of(output: Path | None) -> Form:
     target = _target(output)
     if target is None:
         return "text"
-    if target.is_dir() or _special(target):
+    if os.path.isdir(target) or _special(target):
         return "html"
     ending = target.suffix.lower()
     if ending not in SUFFIXES:
@@ -66,16 +66,18 @@ def check(output: Path | None, force: bool, form: Form) -> None:
     target = _target(output)
     if target is None:
         return
-    if target.is_dir():
+    if os.path.isdir(target):
         raise InputError(f"{target}: is a folder; give the name of a file with -o")
-    if target.exists() and not _special(target) and not force:
+    if os.path.exists(target) and not _special(target) and not force:
         raise InputError(
             f"{target}: already exists; use --force to overwrite it, or choose another name with -o"
         )
-    if not target.parent.is_dir():
+    if not os.path.isdir(target.parent):
         raise InputError(
             f"{target}: the folder {target.parent} does not exist; create it, or choose another name with -o"
         )
+    if not _special(target) and not os.access(target.parent, os.W_OK | os.X_OK):
+        raise InputError(f"{target}: you may not write into {target.parent}; choose another name with -o")
 
 
 def rendered(answer: Section | Document, form: Form, width: int) -> str:
@@ -116,7 +118,7 @@ def write(output: Path | None, text: str, *, announced: bool = True) -> None:
 
 def _special(target: Path) -> bool:
     """True for a device or a pipe, which is written to and never replaced by a file."""
-    return target.exists() and not target.is_file()
+    return os.path.exists(target) and not os.path.isfile(target)
 
 
 def _target(output: Path | None) -> Path | None:

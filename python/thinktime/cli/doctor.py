@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Literal
 
 import typer
@@ -28,8 +29,13 @@ def command(
     """
     from thinktime.sources.linux import examine
 
+    # A bar that moves would be one more load on the machine that is examined.
+    if sys.stderr.isatty():
+        messages.status("examining this machine, for about two seconds")
     examination = examine()
+    if sys.stderr.isatty():
+        messages.status("")
     if form == "json":
-        messages.as_json(examination.facts)
+        messages.as_json("examination", examination.facts)
     else:
         messages.lines(examination.text.split("\n"))

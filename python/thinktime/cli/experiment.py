@@ -11,9 +11,9 @@ import typer
 
 from thinktime.cli import messages
 from thinktime.cli.destination import SectionForm
-from thinktime.cli.limits import MaxEvents, MaxMemory, Threads, limits_of
+from thinktime.cli.parameters import MaxEvents, MaxMemory, Threads, limits_of
 from thinktime.cli.progress import counted
-from thinktime.errors import InputError
+from thinktime.errors import InputError, InterruptedWorkError
 
 if TYPE_CHECKING:
     from thinktime.log.runs import Runs
@@ -118,8 +118,13 @@ def _run(
     experiments.check(read, how["limits"])
     folder = folder or path.with_suffix("")
     runs = experiments.prepare(read, folder, resume=resume, force=force)
-    with counted("simulating") as show:
-        experiments.run(read, runs, **how, progress=None if show is None else _shown(show))
+    try:
+        with counted("simulating") as show:
+            experiments.run(read, runs, **how, progress=None if show is None else _shown(show))
+    except KeyboardInterrupt:
+        raise InterruptedWorkError(
+            "interrupted; cells that were complete are kept; --resume continues"
+        ) from None
     return Runs.open(folder)
 
 

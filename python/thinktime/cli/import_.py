@@ -27,7 +27,9 @@ def command(
     date: Annotated[
         str,
         typer.Option(
-            "--date", help="Day of the first record (YYYY-MM-DD), for text that has only times of day."
+            "--date",
+            metavar="DAY",
+            help="Day of the first record (YYYY-MM-DD), for text that has only times of day.",
         ),
     ] = "",
     form: Annotated[Literal["text", "json"], typer.Option("--format", help="Output format.")] = "text",
@@ -56,7 +58,7 @@ def command(
 
         done = import_sar(file, output, force=force, date=day, progress=progress)
     if form == "json":
-        messages.as_json(_facts(done))
+        messages.as_json("import", _facts(done))
     else:
         messages.lines(_lines(done))
 

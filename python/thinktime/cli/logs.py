@@ -45,7 +45,7 @@ class Entry:
     has_users: bool = False
     """True if the log has a table of users."""
     is_ended: bool = False
-    """True if the last session has an end: no writer has it open, and none was killed."""
+    """True if the last session has an end, and no simulation was interrupted before all were there."""
     error: str | None = None
     """Reason why the manifest cannot be read; None if it can."""
 
@@ -65,13 +65,13 @@ def command(
 
       thinktime logs /var/log/thinktime
 
-      thinktime logs --format json | jq -r '.[] | select(.has_interactions) | .path'
+      thinktime logs --format json | jq -r '.records[] | select(.has_interactions) | .path'
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: is no folder; name one that contains logs")
     entries = [_entry(path) for path in _found(folder)]
     if form == "json":
-        messages.as_json([asdict(entry) for entry in entries])
+        messages.as_json("logs", [asdict(entry) for entry in entries])
         return
     if not entries:
         messages.note(f"thinktime: no logs below {folder}; `thinktime record -o run` makes one")
@@ -116,7 +116,7 @@ def _entry(path: Path) -> Entry:
         size_bytes=size,
         has_interactions="interactions" in log.tables,
         has_users="users" in log.tables,
-        is_ended=last.get("end_us") is not None,
+        is_ended=last.get("end_us") is not None and not log.unfinished,
     )
 
 
@@ -135,33 +135,33 @@ def _start(session: dict[str, Any]) -> str | None:
 
 
 def _section(entries: list[Entry], folder: Path) -> Section:
+    from thinktime.documents import format as shown
     from thinktime.documents.document import Col, Section, Table
-    from thinktime.documents.format import count
 
     table = Table.of(
         entries,
         Col("log", lambda entry: entry.path),
         Col("source", lambda entry: entry.source or "-"),
         Col("machine", lambda entry: entry.machine or "-"),
-        Col("start (UTC)", lambda entry: "-" if entry.start is None else entry.start[:16].replace("T", " ")),
-        Col("length", lambda entry: _length(entry.length_s)),
-        Col("size", lambda entry: f"{entry.size_bytes / 1e6:.1f} MB"),
+        Col("start", _local_start),
+        Col("length", lambda entry: "-" if entry.length_s is None else shown.duration(entry.length_s)),
+        Col("size", lambda entry: shown.quantity(entry.size_bytes, "byte")),
         Col("with", _contents),
         name="logs",
         caption=f"Logs below {folder}",
     )
     return Section(
-        name="logs", title="Which logs are here?", summary=(count(len(entries), "log"),), tables=(table,)
+        name="logs",
+        title="Which logs are here?",
+        summary=(shown.count(len(entries), "log"),),
+        tables=(table,),
     )
 
 
-def _length(seconds: float | None) -> str:
-    if seconds is None:
-        return "-"
-    for unit, size in (("d", 86_400.0), ("h", 3600.0), ("min", 60.0)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.1f} {unit}"
-    return f"{seconds:.1f} s"
+def _local_start(entry: Entry) -> str:
+    from thinktime.documents import format as shown
+
+    return "-" if entry.start is None else shown.local_minute(datetime.fromisoformat(entry.start))
 
 
 def _contents(entry: Entry) -> str:

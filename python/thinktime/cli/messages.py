@@ -7,9 +7,10 @@ control characters as ``\x1b``. Answers come complete from a renderer, which esc
 from __future__ import annotations
 
 import contextlib
-import json
+import shutil
 import sys
-from collections.abc import Iterable, Iterator
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import typer
@@ -22,16 +23,22 @@ class _Volume:
     """How much is written on standard error besides errors."""
 
     quiet = False
+    verbose = False
 
 
-def set_quiet(quiet: bool) -> None:
-    """Suppress notes and progress, or show them; answers and errors are always printed."""
-    _Volume.quiet = quiet
+def set_volume(*, quiet: bool, verbose: bool) -> None:
+    """Suppress notes and progress, or show details too; answers and errors are always printed."""
+    _Volume.quiet, _Volume.verbose = quiet, verbose
 
 
 def is_quiet() -> bool:
     """True if notes and progress are suppressed."""
     return _Volume.quiet
+
+
+def is_verbose() -> bool:
+    """True if details are shown."""
+    return _Volume.verbose
 
 
 @contextlib.contextmanager
@@ -71,9 +78,24 @@ def note(text: str) -> None:
         failure(text)
 
 
+def detail(text: str) -> None:
+    """Print one line about the work on standard error if details are asked for."""
+    if _Volume.verbose:
+        failure(f"thinktime: {text}")
+
+
 def failure(text: str) -> None:
-    """Print one line on standard error, always: of a failure, a loss, or a log that was changed."""
-    typer.echo(escaped(text), err=True)
+    """Print one line on standard error, always: of a failure, a loss, or a log that was changed.
+
+    On a terminal, a line that is too long is broken between words.
+    """
+    shown = escaped(text)
+    if sys.stderr.isatty():
+        columns = shutil.get_terminal_size().columns
+        shown = textwrap.fill(
+            shown, columns, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+        )
+    typer.echo(shown, err=True)
 
 
 def rendered(text: str) -> None:
@@ -82,10 +104,11 @@ def rendered(text: str) -> None:
         sys.stdout.write(text)
 
 
-def as_json(value: Any) -> None:
-    """Print `value` as JSON: exact, and in ASCII, so that no character acts on the terminal."""
-    with _written():
-        typer.echo(json.dumps(value, indent=2))
+def as_json(kind: str, content: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> None:
+    """Print an answer as JSON: an object with the members of `content`, or with a list as its records."""
+    from thinktime.documents.render.json import answer, records
+
+    rendered(answer(kind, content) if isinstance(content, Mapping) else records(kind, content))
 
 
 def status(text: str) -> None:

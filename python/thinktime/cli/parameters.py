@@ -1,15 +1,43 @@
-"""Parameters of a simulated system on the command line and in a file."""
+"""Parameters of a simulated system on the command line and in a file, and limits on the cost."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from thinktime import toml
 from thinktime.errors import InputError
+
+if TYPE_CHECKING:
+    from thinktime.sources.simulated import Limits
+
+_TIME = re.compile(r"[\d.]+ ?(?:ns|us|ms|s|min|h|d)")
+"""Length of time with its unit."""
+
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        "--threads",
+        min=1,
+        help="By default, one per core, which is also the most; the results do not depend on it.",
+    ),
+]
+MaxEvents = Annotated[
+    float | None,
+    typer.Option(
+        "--max-events", metavar="N", min=1, help="Limit on the events of all replications; by default, 1e10."
+    ),
+]
+MaxMemory = Annotated[
+    str,
+    typer.Option("--max-memory", metavar="SIZE", help="Limit on memory, as in 16GiB; by default, 4GiB."),
+]
 
 
 def value(text: str) -> Any:
@@ -28,6 +56,22 @@ def value(text: str) -> Any:
     return text if isinstance(parsed, float) and not abs(parsed) < float("inf") else parsed
 
 
+def in_seconds(system: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters whose times may have a unit, as options have: ``time_slice=100ms``."""
+    from thinktime.quantity import parse_seconds
+    from thinktime.sources.simulated import systems
+
+    times = {
+        item.name for one in systems() if one.name == system for item in one.parameters if item.unit == "s"
+    }
+    return {
+        name: parse_seconds(text, f"-p {name}")
+        if name in times and isinstance(text, str) and _TIME.fullmatch(text)
+        else text
+        for name, text in given.items()
+    }
+
+
 def read(config: Path | None, given: Sequence[str]) -> dict[str, Any]:
     """Parameters of a TOML file, and those given one by one, which take precedence.
 
@@ -37,10 +81,14 @@ def read(config: Path | None, given: Sequence[str]) -> dict[str, Any]:
         The file cannot be read, or one of `given` is not NAME=VALUE.
     """
     parameters = {} if config is None else toml.read(config)
+    names: set[str] = set()
     for item in given:
         name, equals, text = item.partition("=")
         if not equals or not name:
             raise InputError(f"-p {item}: give NAME=VALUE, such as -p users=35")
+        if name.strip() in names:
+            raise InputError(f"-p {name.strip()}: is given twice; give each parameter once")
+        names.add(name.strip())
         try:
             parameters[name.strip()] = value(text.strip())
         except InputError as error:
@@ -64,3 +112,16 @@ def located(error: InputError, system: str, config: Path | None, given: Sequence
     lines = config.read_text(encoding="utf-8").splitlines()
     number = next((number for number, line in enumerate(lines, 1) if here.match(line)), None)
     return error if number is None else InputError(f"{config}, line {number}: {error}")
+
+
+def limits_of(max_events: float | None, max_memory: str) -> Limits:
+    """Limits that the options give; what is not given is the default."""
+    from thinktime.quantity import parse_bytes
+    from thinktime.sources.simulated import LIMITS
+
+    limits = LIMITS
+    if max_events is not None:
+        if not max_events < 2**63:
+            raise InputError(f"--max-events {max_events:g}: give a number below 9e18")
+        limits = replace(limits, max_events=int(max_events))
+    return replace(limits, max_memory=parse_bytes(max_memory, "--max-memory")) if max_memory else limits

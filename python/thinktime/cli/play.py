@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from thinktime.cli import messages
+from thinktime.cli import completion, messages
 from thinktime.cli.destination import SectionForm
-from thinktime.errors import InputError, WorkError
+from thinktime.errors import InputError, InterruptedWorkError, WorkError
 from thinktime.quantity import parse_bytes, parse_seconds
 
 if TYPE_CHECKING:
-    from thinktime._native import _Distribution, _Prepared, _Workload
-    from thinktime.cli.progress import StageProgress
-    from thinktime.sources.terminals import Interruption, Plan, PlayResult, Terminals
+    from thinktime._native import _Distribution, _Workload
+    from thinktime.sources.terminals import Plan, Played
 
 
 Users = Annotated[
@@ -39,7 +38,12 @@ Baseline = Annotated[
 ]
 Output = Annotated[Path, typer.Option("-o", "--output", metavar="LOG", help="Folder of the log.")]
 Workload = Annotated[
-    str, typer.Argument(help="prototype, mixed or empty; or the JSON file of your own workload.")
+    str,
+    typer.Argument(
+        metavar="WORKLOAD",
+        help="prototype, mixed or empty; or the JSON file of your own workload.",
+        autocompletion=completion.workloads,
+    ),
 ]
 
 
@@ -90,9 +94,10 @@ def command(
     """
     chosen = _workload(workload, burst, array)
     if show:
-        messages.as_json(chosen)
+        from thinktime.documents.render.json import dumped
+
+        messages.rendered(dumped(chosen))
         return
-    from thinktime.sources import room
     from thinktime.sources.terminals import Plan
 
     plan = Plan(
@@ -106,8 +111,8 @@ def command(
         scratch=scratch or Path(tempfile.gettempdir()),
         baseline_s=parse_seconds(baseline, "--baseline"),
     )
-    room.check(max(item["users"] for item in plan.schedule()["steps"]), chosen["array_bytes"])
     interval_s = parse_seconds(interval, "--interval") if record else None
+    plan.playable()
     if output.exists() and not force:
         raise InputError(
             f"{output}: already exists; use --force to replace a log, or -o to choose another name"
@@ -119,17 +124,17 @@ def command(
 
 
 def _workload(name: str, burst_ms: int | None, array: str) -> _Workload:
-    from thinktime.sources.terminals import builtin_workload, compute_loop, read_workload
+    from thinktime.sources.terminals import compute_loop, read_workload, workload
 
     is_file = name.endswith(".json") or "/" in name
-    workload = read_workload(Path(name)) if is_file else builtin_workload(name)
+    chosen = read_workload(Path(name)) if is_file else workload(name)
     if burst_ms is not None:
-        if len(workload["classes"]) != 1:
+        if len(chosen["classes"]) != 1:
             raise InputError(f"--burst {burst_ms}: {name} has several classes; edit them with --show instead")
-        workload["classes"][0]["compute_iterations"] = compute_loop(burst_ms)
+        chosen["classes"][0]["compute_iterations"] = compute_loop(burst_ms)
     if array:
-        workload["array_bytes"] = parse_bytes(array, "--array")
-    return workload
+        chosen["array_bytes"] = parse_bytes(array, "--array")
+    return chosen
 
 
 def _think(text: str) -> _Distribution:
@@ -144,71 +149,67 @@ def _think(text: str) -> _Distribution:
         raise InputError(f"--think {error}") from None
 
 
-def _play(plan: Plan, output: Path, force: bool, interval_s: float | None) -> tuple[PlayResult, int]:
+def _play(plan: Plan, output: Path, force: bool, interval_s: float | None) -> tuple[Played, int]:
     """Result, and the status of the signal that ended the play; 0 for none."""
     from thinktime.cli.progress import StageProgress
-    from thinktime.sources.terminals import Interruption, Terminals, play_into
+    from thinktime.sources.terminals import Interruption, play
 
-    with Terminals() as terminals, Interruption() as interruption:
-        with StageProgress("measuring the baseline", interruption) as progress:
-            prepared = prepared_or_stopped(terminals, plan, progress, interruption)
-        with StageProgress("playing", interruption) as progress:
-            played = play_into(terminals, plan, prepared, output, force, interval_s, progress)
+    reached: list[str] = []
+    with Interruption() as interruption:
+
+        def on_stage(stage: str) -> StageProgress:
+            reached.append(stage)
+            return StageProgress(stage, interruption)
+
+        mode: Literal["create", "replace"] = "replace" if force else "create"
+        try:
+            played = play(output, plan, mode=mode, interval_s=interval_s, on_stage=on_stage)
+        except WorkError as error:
+            # In the first stage there is no log yet.
+            if not interruption.requested or len(reached) > 1:
+                raise
+            raise InterruptedWorkError(f"{error}; nothing is kept", interruption.status) from None
     return played, interruption.status
 
 
-def prepared_or_stopped(
-    terminals: Terminals, plan: Plan, progress: StageProgress, interruption: Interruption
-) -> _Prepared:
-    """Calibration and baseline; a signal ends the command with its status, since there is no log yet."""
-    try:
-        return terminals.prepare(plan, progress)
-    except WorkError as error:
-        if not interruption.requested:
-            raise
-        messages.failure(f"thinktime: {error}; nothing is kept")
-        raise SystemExit(interruption.status) from None
-
-
-def _print(played: PlayResult, output: Path, form: SectionForm) -> None:
+def _print(played: Played, output: Path, form: SectionForm) -> None:
     if form == "json":
-        messages.as_json({"log": str(output)} | played)
+        messages.as_json("play", played.to_dict())
         return
-    active = played["users_active"]
+    typed = played.users_typed
     if form == "csv":
-        columns = (*(tuple(played["steps"][0]) if played["steps"] else ("users", "n")), "active")
+        columns = (*(tuple(played.steps[0]) if played.steps else ("users", "n")), "typed")
         rows = [
             ",".join(
-                "" if cell is None else str(cell) for cell in (*row.values(), active.get(row["users"], 0))
+                "" if cell is None else str(cell) for cell in (*row.values(), typed.get(row["users"], 0))
             )
-            for row in played["steps"]
+            for row in played.steps
         ]
         messages.lines([",".join(columns), *rows])
         return
     messages.line(
-        f"{'users':>6} {'active':>6} {'done':>7} {'mean':>9} {'median':>9} {'p95':>9} {'CPU':>9}"
+        f"{'asked':>6} {'typed':>6} {'done':>7} {'mean':>9} {'median':>9} {'p95':>9} {'CPU':>9}"
         "   response and CPU, ms"
     )
-    for row in played["steps"]:
+    for row in played.steps:
         times = (
             row[name] for name in ("response_mean_s", "response_median_s", "response_p95_s", "service_mean_s")
         )
         cells = "".join(f" {'-' if t is None else format(1000 * t, '.2f'):>9}" for t in times)
-        messages.line(f"{row['users']:>6} {active.get(row['users'], 0):>6} {row['n']:>7}{cells}")
-    outcome = played["outcome"]
+        messages.line(f"{row['users']:>6} {typed.get(row['users'], 0):>6} {row['n']:>7}{cells}")
+    from thinktime.documents.wording import crowd_words
+
+    outcome = played.outcome
     share = outcome["driver_cpu_s"] / max(outcome["elapsed_s"], 1e-9)
     messages.line(
         f"{outcome['completed']} interactions, {outcome['unfinished']} unfinished"
-        + (f", {outcome['dropped']} dropped, {outcome['late']} late" if played["open_loop"] else "")
+        + (f", {outcome['dropped']} dropped, {outcome['late']} late" if played.open_loop else "")
         + (f", {outcome['lost']} users lost" if outcome["lost"] else "")
         + f"; the driver took {100 * share:.1f} % of a CPU"
     )
-    asked, started = max((row["users"] for row in played["steps"]), default=0), played["users_started"]
-    if started < asked:
-        messages.line(
-            f"{asked} users were asked for and {started} started: "
-            "a step must last until its users are there; give a longer --step"
-        )
+    asked, started = played.users_asked, played.users_started
+    late = ": a step must last until its users are there; give a longer --step" if started < asked else ""
+    messages.line(f"{crowd_words(asked, started, played.users_active)}{late}")
     if outcome["stopped"]:
         messages.failure("thinktime: stopped before the end; the log holds the part played")
     messages.line(f"{output}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import sys
 from dataclasses import replace
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from thinktime.log import Mode
     from thinktime.sources.linux import RecordOptions
 
+LONGEST_S = 100 * 365.25 * 86_400
+"""Longest duration that is believed [s]."""
 
 Output = Annotated[Path, typer.Option("-o", "--output", metavar="LOG", help="Folder of the log.")]
 Interval = Annotated[
@@ -157,6 +160,13 @@ def command(
 
     if resume and force:
         raise InputError("--resume --force: one appends to a log, the other replaces it; give one of them")
+    if duration and parse_seconds(duration, "--duration") > LONGEST_S:
+        raise InputError(f"--duration {duration}: is longer than 100 years; omit it to record until Ctrl-C")
+    if keep_days is not None and not 0.0 < keep_days < math.inf:
+        raise InputError(f"--keep-days {keep_days:g}: give a number of days above 0")
+    if math.isnan(jitter):
+        # A range of Typer's has it.
+        raise InputError("--jitter nan: give a number from 0 to 0.45")
     options = RecordOptions(
         interval_s=parse_seconds(interval, "--interval"),
         duration_s=parse_seconds(duration, "--duration") if duration else None,
@@ -184,7 +194,7 @@ def command(
     if is_terminal:
         messages.note("")
     if form == "json":
-        messages.as_json({"log": str(output)} | summary)
+        messages.as_json("recording", {"log": str(output)} | summary)
     else:
         messages.lines([*_lines(summary, output), *([watch.words] if watch else [])])
     if summary["samples_lost"]:

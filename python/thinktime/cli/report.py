@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from thinktime.cli import destination
+from thinktime.cli import completion, destination
+from thinktime.cli.progress import counted
+from thinktime.errors import InputError
+
+if TYPE_CHECKING:
+    from thinktime.documents.document import Document
 
 
 def command(
-    logs: Annotated[list[Path], typer.Argument(metavar="LOG...", help="Folders of one or more logs.")],
+    logs: Annotated[
+        list[Path],
+        typer.Argument(metavar="LOG...", help="Folders of one or more logs.", autocompletion=completion.logs),
+    ],
     output: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", help="File to write, or - for standard output; its ending chooses the format."
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="File to write, or - for standard output; its ending chooses the format.",
         ),
     ] = None,
     form: Annotated[
@@ -23,11 +36,20 @@ def command(
         typer.Option("--format", help="By the ending of FILE, otherwise text."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    everything: Annotated[
+        bool | None,
+        typer.Option(
+            "--all/--short",
+            help="Print all sections as text, or only the cards and findings; by default all, but on a "
+            "terminal only these.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Report on a log: how busy the machine is, what limits it, what each kind of request costs.
 
-    Without -o, the report is printed as text. An HTML report is a single file that works offline, and the
-    same log gives the same bytes.
+    Without -o, the report is printed as text: on a terminal its first screen, with --all the rest. An HTML
+    report is a single file that works offline, and the same log gives the same bytes.
 
     Examples:
 
@@ -41,16 +63,41 @@ def command(
     """
     chosen = form or destination.form_of(output)
     destination.check(output, force, chosen)
-    destination.write(output, _rendered(logs, chosen, destination.width(output)))
+    is_short = not everything if everything is not None else output is None and sys.stdout.isatty()
+    destination.write(output, _rendered(logs, chosen, destination.width(output), is_short=is_short))
 
 
-def _rendered(logs: list[Path], form: destination.Form, width: int) -> str:
-    from thinktime import reports
+def _rendered(logs: list[Path], form: destination.Form, width: int, *, is_short: bool) -> str:
     from thinktime.documents.render import render
     from thinktime.log import Log
     from thinktime.log.border import reading
+    from thinktime.reports import report
 
+    for number, path in enumerate(logs):
+        if path.resolve() in [other.resolve() for other in logs[:number]]:
+            raise InputError(f"{path}: given twice; give each log once")
     opened = [Log.open(path) for path in logs]
-    # Figures are drawn while the document is rendered.
-    with reading(*opened):
-        return render(reports.build(opened), form, width)
+    with counted("reading") as show:
+        with reading(*opened):
+            document = report(*opened, on_progress=show)
+        if form == "text" and is_short:
+            return _short(document, logs, width)
+        if show is not None:
+            # Figures are drawn while the document is rendered.
+            show(len(document.sections), total=len(document.sections), stage="writing")
+        return render(document, form, width)
+
+
+def _short(document: Document, logs: list[Path], width: int) -> str:
+    """First screen, and the way to the rest."""
+    from thinktime.documents.format import count
+    from thinktime.documents.render.text import brief
+
+    command_ = shlex.join(["thinktime", "report", *map(str, logs)])
+    more = count(len(document.sections), "section").replace("\N{NO-BREAK SPACE}", " ")
+    ways = [
+        f"{more} with the details, here or as a page:",
+        f"  {command_} --all",
+        f"  {command_} -o report.html",
+    ]
+    return brief(document, width) + "\n" + "\n".join(ways) + "\n"

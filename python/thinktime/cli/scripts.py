@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from thinktime.cli import messages
+from thinktime import toml
+from thinktime.cli import completion, messages
 from thinktime.cli.destination import SectionForm, width
-from thinktime.errors import InputError
+from thinktime.errors import InputError, offered
 
 if TYPE_CHECKING:
     from thinktime.documents.document import Table
@@ -20,7 +21,11 @@ if TYPE_CHECKING:
 def command(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="SCRIPT", help="Script to print, as a starting point for your own."),
+        typer.Argument(
+            metavar="SCRIPT",
+            help="Script to print, as a starting point for your own.",
+            autocompletion=completion.scripts,
+        ),
     ] = None,
     check: Annotated[
         Path | None, typer.Option("--check", metavar="FILE.toml", help="Check a script file.")
@@ -49,10 +54,13 @@ def command(
             raise InputError("--check: a script is printed or a file is checked, not both; omit one of them")
         texts = builtin()
         if name not in texts:
-            raise InputError(
-                f"there is no built-in script {name!r}; the built-in scripts are {', '.join(texts)}"
-            )
-        messages.rendered(texts[name])
+            raise InputError(f"{name}: there is no such built-in script; {offered(name, texts)}")
+        if form == "csv":
+            raise InputError(f"--format csv: {name} is no table; give text or json")
+        if form == "json":
+            messages.as_json("script", {"name": name, "script": toml.parsed(texts[name])})
+        else:
+            messages.rendered(texts[name])
     elif check is not None:
         section = Section(
             name="script", title=f"What is in {check}?", summary=(), tables=(_scripts((read(check),)),)

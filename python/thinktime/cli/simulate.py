@@ -2,30 +2,46 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from thinktime.cli import messages
+from thinktime.cli import completion, messages
 from thinktime.cli.destination import SectionForm, width
-from thinktime.cli.limits import MaxEvents, MaxMemory, Threads, limits_of
+from thinktime.cli.parameters import MaxEvents, MaxMemory, Threads, limits_of
 from thinktime.cli.progress import counted
-from thinktime.errors import InputError
+from thinktime.errors import InputError, InterruptedWorkError
 
 if TYPE_CHECKING:
     from thinktime.documents.document import Section
     from thinktime.sources.simulated import Simulated
 
 
+System = Annotated[
+    str,
+    typer.Argument(
+        metavar="SYSTEM",
+        help="Name of a system; see `thinktime systems`.",
+        autocompletion=completion.systems,
+    ),
+]
+Parameter = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-p",
+        "--parameter",
+        metavar="NAME=VALUE",
+        help="A parameter; repeatable.",
+        autocompletion=completion.parameters,
+    ),
+]
+
+
 def command(
-    system: Annotated[
-        str, typer.Argument(metavar="SYSTEM", help="Name of a system; see `thinktime systems`.")
-    ],
-    parameter: Annotated[
-        list[str] | None,
-        typer.Option("-p", "--parameter", metavar="NAME=VALUE", help="A parameter; repeatable."),
-    ] = None,
+    system: System,
+    parameter: Parameter = None,
     config: Annotated[
         Path | None,
         typer.Option("--config", metavar="FILE.toml", help="File of parameters; -p takes precedence."),
@@ -77,7 +93,7 @@ def command(
 
     if trace and output is None:
         raise InputError("--trace: the trace needs a log; name its folder with -o")
-    given = parameters.read(config, parameter or [])
+    given = parameters.in_seconds(system, parameters.read(config, parameter or []))
     extends = _extends(output, resume, force)
     try:
         with counted("simulating", replications) as progress:
@@ -128,11 +144,24 @@ def _write(
         with counted("writing the log", len(simulated.responses)) as progress:
             simulated.record(output, trace=trace, mode=mode, progress=progress)
     except KeyboardInterrupt:
-        messages.failure(
-            f"thinktime: interrupted; {output} holds only the replications that were complete: the same "
-            "command with --resume adds the rest"
-        )
-        raise SystemExit(130) from None
+        raise InterruptedWorkError(f"interrupted; {_left(output)}") from None
+
+
+def _left(output: Path) -> str:
+    """Words on what an interrupted simulation leaves."""
+    from thinktime.log import Log, LogError
+
+    try:
+        log = Log.open(output)
+    except LogError:
+        return "nothing is kept"
+    held, asked = len(log.manifest["sessions"]), log.asked
+    if asked is None:
+        return f"{output} is complete"
+    return (
+        f"{output} holds {held} of {asked} replications; the same command with --resume "
+        f"--replications {asked - held} adds the rest"
+    )
 
 
 def _section(simulated: Simulated, output: Path | None) -> Section:
@@ -148,10 +177,12 @@ def _section(simulated: Simulated, output: Path | None) -> Section:
         system=simulated.system,
         seed=simulated.seed,
         replications=count,
-        length_s=simulated.parameters["length"],
+        length_s=simulated.length_s,
         warm_up_s=simulated.warm_up_s,
         warm_up_settled=simulated.warm_up_settled,
         caveats=simulated.caveats,
         laws=simulated.laws,
     )
-    return replications.section(run, estimates, simulated.descriptions)
+    section = replications.section(run, estimates, simulated.descriptions)
+    # A log that was extended has more replications than this simulation: the values are then in the log.
+    return replace(section, result=simulated.to_dict()) if count == len(simulated.responses) else section

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,20 +10,43 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thinktime.cli import destination, messages
+from thinktime.cli import completion, destination, messages
 from thinktime.cli.progress import counted
-from thinktime.errors import InputError
+from thinktime.errors import InputError, offered
 
 if TYPE_CHECKING:
     from thinktime.log import Log
     from thinktime.models.sizing import Fit
-    from thinktime.predictions.size.answer import Plan
+    from thinktime.predictions.size.answer import ClassPlan, Plan
     from thinktime.predictions.size.measured import Measured
     from thinktime.predictions.size.percentiles import Scheduler
     from thinktime.predictions.size.section import Answers
 
-WHAT_IF = "cpus, cpu-speed, disk-speed, memory, think, cpu, rest, user-memory, scheduler and class:NAME"
+WHAT_IF = (
+    "cpus",
+    "cpu-speed",
+    "disk-speed",
+    "memory",
+    "swap-speed",
+    "think",
+    "cpu",
+    "rest",
+    "user-memory",
+    "scheduler",
+    "class:NAME",
+)
+"""Names in a plan."""
+OF_A_CLASS = ("users", "think", "cpu", "rest", "user-memory")
+"""Names in a plan that take a class of users: ``users:batch=4``."""
 
+Logs = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="[LOG...]",
+        help="Logs of one machine and one kind of work.",
+        autocompletion=completion.logs,
+    ),
+]
 Goals = Annotated[
     list[str] | None,
     typer.Option(
@@ -40,16 +62,43 @@ WhatIfs = Annotated[
     typer.Option(
         "--what-if",
         metavar="CHANGE[,CHANGE..]",
-        help=f"Another plan, as a line of a table: cpus=4,memory=64GB. Keys: {WHAT_IF}. Repeatable.",
+        help="Another plan, as a line of a table: cpus=4,memory=64GB. "
+        f"Keys: {', '.join(WHAT_IF)}; by class of users also {', '.join(OF_A_CLASS)} with :NAME, such as "
+        "users:batch=4. Repeatable.",
+    ),
+]
+
+Users = Annotated[
+    str | None,
+    typer.Option(
+        "--users",
+        metavar="N",
+        help="Numbers of users to predict: 40, 10..100..10, or 20,40; by class: notebook=20,batch=3.",
+    ),
+]
+Classes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--class",
+        metavar="NAME=USER[,USER..]",
+        help="Class of users: keys, names or kinds of work, with * and ?. Repeatable. By default, a "
+        "class is the users who mostly run the same.",
+    ),
+]
+
+SwapSpeed = Annotated[
+    str | None,
+    typer.Option(
+        "--swap-speed",
+        metavar="SIZE",
+        help="Bytes per second that its swap device writes or reads, such as 200MB, for responses with more "
+        "users than memory has room for.",
     ),
 ]
 
 
 def command(
-    logs: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="[LOG...]", help="Logs of one machine and one kind of work."),
-    ] = None,
+    logs: Logs = None,
     site: Annotated[
         Path | None,
         typer.Option(
@@ -62,14 +111,13 @@ def command(
         bool, typer.Option("--example-site", help="Print such a file with comments, and exit.")
     ] = False,
     goal: Goals = None,
-    users: Annotated[
-        str | None,
-        typer.Option("--users", metavar="N", help="Numbers of users to predict: 40, 10..100..10, or 20,40."),
-    ] = None,
+    users: Users = None,
+    classes: Classes = None,
     cpus: Annotated[int | None, typer.Option("--cpus", min=1, help="CPUs of the machine to predict.")] = None,
     memory: Annotated[
         str | None, typer.Option("--memory", metavar="SIZE", help="Its memory, such as 64GB.")
     ] = None,
+    swap_speed: SwapSpeed = None,
     think: Annotated[
         str | None, typer.Option("--think", metavar="TIME", help="Mean think time of the users.")
     ] = None,
@@ -109,6 +157,10 @@ def command(
 
       thinktime size monday --what-if cpus=4 --what-if cpus=8 --what-if cpu=0.8 --format json
 
+      thinktime size monday --class batch=uid:1003 --users others=20,batch=3
+
+      thinktime size monday --users notebook=20,batch=3 --what-if class:batch=0 --what-if cpus=4,users:batch=6
+
       thinktime size --from site.toml --goal 'p90 response < 2s' -o size.html
     """
     if example_site:
@@ -117,11 +169,18 @@ def command(
     subject = _subject(logs or [], site)
     chosen = form or destination.form_of(output)
     destination.check(output, force, chosen)
-    plan = _plan({"cpus": cpus, "memory": memory, "think": think}, demand or ())
+    plan = _plan({"cpus": cpus, "memory": memory, "swap-speed": swap_speed, "think": think}, demand or ())
     plans = (plan, *(_variant(text, plan) for text in what_if or ()))
-    command_ = _command(subject, goal or (), demand or ())
+    given = [] if swap_speed is None else ["--swap-speed", swap_speed]
+    command_ = _command([*subject, *given], goal or (), demand or ())
     wanted = _Wanted(
-        goals=tuple(goal or ()), users=users, plans=plans, command=command_, width=destination.width(output)
+        goals=tuple(goal or ()),
+        users=users,
+        classes=tuple(classes or ()),
+        by_class=_asks_by_class(users, classes or (), plans),
+        plans=plans,
+        command=command_,
+        width=destination.width(output),
     )
     destination.write(
         output, _of_site(site, wanted, chosen) if site else _of_logs(logs or [], wanted, chosen)
@@ -144,6 +203,17 @@ def _subject(logs: Sequence[Path], site: Path | None) -> list[str]:
             "in a file with --from (`thinktime size --example-site > site.toml` writes one to start from)"
         )
     return [*map(str, logs)] if site is None else ["--from", str(site)]
+
+
+def _asks_by_class(users: str | None, classes: Sequence[str], plans: Sequence[Plan]) -> bool:
+    """True if numbers of users are asked for by class."""
+    by_class = bool(classes) or (users is not None and "=" in users)
+    if not by_class and any(one.own for one in plans):
+        raise InputError(
+            f"--what-if: {', '.join(OF_A_CLASS)} with :NAME change a class of users; name the classes with "
+            "--users NAME=N,.. or --class NAME=USER,.."
+        )
+    return by_class
 
 
 def _command(subject: Sequence[str], goals: Sequence[str], demands: Sequence[str]) -> str:
@@ -193,24 +263,46 @@ def _changed(pairs: list[str], plan: Plan, place: str) -> Plan:
         key, equals, value = (part.strip() for part in pair.partition("="))
         item = f"{place}{key}" if place else f"--{key}"
         if not equals or not value:
-            raise InputError(f"{place}{pair}: give NAME=VALUE; the names are {WHAT_IF}")
+            raise InputError(f"{place}{pair}: give NAME=VALUE; the names are {', '.join(WHAT_IF)}")
         if key == "cpus":
             plan = replace(plan, cpus=whole(value, item))
         elif key == "memory":
             plan = replace(plan, memory_bytes=positive(item, float(parse_bytes(value, item))))
+        elif key == "swap-speed":
+            speed = float(parse_bytes(value.removesuffix("/s"), item))
+            plan = replace(plan, swap_speed=positive(item, speed))
         elif key == "think":
             plan = replace(plan, think_s=exact(seconds, value, item))
         elif key.startswith("class:"):
             factor = at_least_zero(item, exact(number, value, item))
             plan = replace(plan, mix=(*plan.mix, (key.removeprefix("class:"), factor)))
+        elif key.partition(":")[0] in OF_A_CLASS and ":" in key:
+            plan = replace(plan, own=(*plan.own, _of_a_class(key, value, item)))
         elif key == "scheduler":
             plan = replace(plan, scheduler=_scheduler(value, item))
         elif key in factors:
             changed: dict[str, Any] = {factors[key]: positive(item, exact(number, value, item))}
             plan = replace(plan, **changed)
         else:
-            raise InputError(f"{place}{key}: is not known; the names are {WHAT_IF}")
+            raise InputError(f"{place}{key}: is not known; {offered(key, WHAT_IF)}")
     return plan
+
+
+def _of_a_class(key: str, value: str, item: str) -> ClassPlan:
+    """Change of one class of users."""
+    from thinktime.models.prediction import positive
+    from thinktime.predictions.inputs import exact, number, seconds, whole
+    from thinktime.predictions.size.answer import ClassPlan
+
+    quantity, _, name = key.partition(":")
+    if quantity == "users":
+        return ClassPlan(name=name, users=0 if value == "0" else whole(value, item))
+    if quantity == "think":
+        return ClassPlan(name=name, think_s=exact(seconds, value, item))
+    factor = positive(item, exact(number, value, item))
+    if quantity == "cpu":
+        return ClassPlan(name=name, cpu=factor)
+    return ClassPlan(name=name, rest=factor) if quantity == "rest" else ClassPlan(name=name, memory=factor)
 
 
 def _scheduler(text: str, item: str) -> Scheduler:
@@ -234,32 +326,89 @@ class _Wanted:
 
     goals: tuple[str, ...]
     users: str | None
+    classes: tuple[str, ...]
     plans: tuple[Plan, ...]
     command: str
     width: int
     """Columns of text."""
+    by_class: bool
+    """True if numbers of users are asked for by class."""
 
 
 def _of_logs(paths: list[Path], wanted: _Wanted, form: destination.Form) -> str:
     """Answers of logs: of their interactions, or of what their users use."""
     from thinktime.log import Log, border
-    from thinktime.models.sizing import fit
-    from thinktime.predictions.size import measured
-    from thinktime.stats.estimate import NotApplicable
+    from thinktime.predictions.size.record import measurement
 
-    asked = _numbers(wanted.users, "--users")
+    asked = [] if wanted.by_class else _numbers(wanted.users, "--users")
     opened = [Log.open(path) for path in paths]
     changed = border.changes(opened)
     for sentence in changed:
         messages.failure(f"thinktime: {sentence}")
     if not any(log.has("interactions") or not log.has("users") for log in opened):
         return _by_use(opened, wanted, form, changed)
-    with border.reading(*opened):
-        found = measured.measured(opened, [str(path) for path in paths])
-    if isinstance(found, NotApplicable):
-        raise InputError(f"{found.reason}; {found.remedy}")
-    answers = _answers(found, fit(found.levels(), found.machine), asked, wanted)
-    return _rendered(answers, form, changed, wanted.width)
+    found, fitted = measurement(opened, [str(path) for path in paths])
+    if wanted.by_class:
+        return _by_class(opened, found, fitted, wanted, form)
+    return _rendered(_answers(found, fitted, asked, wanted), form, changed, wanted.width)
+
+
+def _by_class(logs: list[Log], found: Measured, fitted: Fit, wanted: _Wanted, form: destination.Form) -> str:
+    """Answer for numbers of users by class."""
+    from thinktime.documents.render import render, render_section
+    from thinktime.log import border
+    from thinktime.predictions.size import by_class, by_class_page, by_class_section, goals, user_classes
+
+    (plan, *variants) = wanted.plans
+    if any(one.scheduler != _unchanged().scheduler for one in variants):
+        raise InputError("--what-if: scheduler: is not computed for classes of users; ask without classes")
+    with border.reading(*logs):
+        classes = user_classes.classes(logs, _who(wanted.classes))
+    numbers = _by_name(wanted.users) if wanted.users else {one.name: one.users for one in classes}
+    question = by_class.Question(found, fitted, classes, plan, goals.read(wanted.goals))
+    with counted("predicting", len(variants)) as show:
+        size = question.answer(numbers, variants, show)
+    if form == "json":
+        return by_class_section.as_json(size)
+    if form == "html":
+        given = [word for text in wanted.classes for word in ("--class", text)]
+        if plan.memory_bytes is not None and size.mixes[0].memory is None:
+            # Without memory in the log it has no control.
+            given += ["--memory", f"{plan.memory_bytes:.0f}"]
+        command_ = " ".join([wanted.command, shlex.join(given)]).rstrip()
+        with counted("computing the positions of the controls") as show:
+            page = by_class_page.document(question, size, command_, show)
+        return render(page, form)
+    return render_section(by_class_section.section(size), form, wanted.width)
+
+
+def _who(given: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Patterns of the members of each class."""
+    found: dict[str, tuple[str, ...]] = {}
+    for text in given:
+        name, equals, patterns = text.partition("=")
+        members = tuple(part.strip() for part in patterns.split(",") if part.strip())
+        if not equals or not name.strip() or not members:
+            raise InputError(f"--class {text}: give NAME=USER[,USER..], such as batch=uid:1003,uid:1004")
+        if name.strip() in found:
+            raise InputError(f"--class {text}: {name.strip()} is given twice; name all of its users in one")
+        found[name.strip()] = members
+    return found
+
+
+def _by_name(text: str) -> dict[str, int]:
+    """Users by class."""
+    from thinktime.predictions.inputs import whole
+
+    found: dict[str, int] = {}
+    for pair in text.split(","):
+        name, equals, number = (part.strip() for part in pair.partition("="))
+        if not equals or not name or name in found:
+            raise InputError(
+                f"--users {text}: give each class once with its number, such as notebook=20,batch=3"
+            )
+        found[name] = 0 if number == "0" else whole(number, f"--users {name}")
+    return found
 
 
 def _by_use(logs: list[Log], wanted: _Wanted, form: destination.Form, changed: tuple[str, ...]) -> str:
@@ -271,6 +420,10 @@ def _by_use(logs: list[Log], wanted: _Wanted, form: destination.Form, changed: t
     from thinktime.questions.definition import warned
     from thinktime.stats.estimate import NotApplicable
 
+    if wanted.by_class:
+        raise InputError(
+            f"--class, --users NAME=N: numbers of users by class need interactions: {by_use.INSTEAD}"
+        )
     limits, asked = goals.read(wanted.goals), _numbers(wanted.users, "--users")
     if len(logs) > 1:
         raise InputError(f"{len(logs)} logs without interactions: give one, with all the time in it")
@@ -293,6 +446,8 @@ def _of_site(path: Path, wanted: _Wanted, form: destination.Form) -> str:
     from thinktime.cli.predict.commands import numbers_of
     from thinktime.predictions.size import site
 
+    if wanted.by_class:
+        raise InputError("--class, --users NAME=N: a file of figures has one class of users; give a log")
     found = site.read(path, numbers_of)
     asked = _numbers(wanted.users, "--users") or _numbers(
         ",".join(f"{one:g}" for one in found.users) or None, f"{path}: users"
@@ -325,11 +480,12 @@ def _answers(found: Measured, fitted: Fit, asked: list[int], wanted: _Wanted) ->
 
 def _rendered(answers: Answers, form: destination.Form, changed: tuple[str, ...], width: int) -> str:
     from thinktime.documents.render import render, render_section
+    from thinktime.documents.render.json import answer
     from thinktime.predictions.size import record, section
     from thinktime.questions.definition import warned
 
     if form == "json":
-        return json.dumps(record.of(answers), indent=2) + "\n"
+        return answer("size", record.of(answers))
     if form == "html":
         with counted("computing the positions of the controls") as show:
             page = section.document(answers, show)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from thinktime.cli import destination, messages
+from thinktime.cli import completion, destination, messages
 from thinktime.cli.progress import counted
 from thinktime.errors import InputError
 
@@ -17,7 +18,12 @@ if TYPE_CHECKING:
 
 def command(
     paper: Annotated[
-        str, typer.Argument(metavar="[PAPER]", help="Name of a study; without it, all are listed.")
+        str,
+        typer.Argument(
+            metavar="[PAPER]",
+            help="Name of a study; without it, all are listed.",
+            autocompletion=completion.studies,
+        ),
     ] = "",
     table: Annotated[
         str, typer.Option("--table", metavar="T", help="One table only: table05, table05_anova, facts.")
@@ -25,17 +31,24 @@ def command(
     output: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", help="File to write, - for standard output. Its ending chooses the format."
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="File to write, - for standard output. Its ending chooses the format.",
         ),
     ] = None,
     form: Annotated[
         destination.Form | None, typer.Option("--format", help="html by default with -o FILE, text without.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="S", help="Seed of all random numbers.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", metavar="S", min=0, help="Seed of all random numbers.")] = 1,
     replications: Annotated[
         int | None,
         typer.Option(
-            "--replications", metavar="R", help="Simulated runs of each experiment.", show_default=False
+            "--replications",
+            metavar="R",
+            min=2,
+            help="Simulated runs of each experiment.",
+            show_default=False,
         ),
     ] = None,
     scale: Annotated[
@@ -61,11 +74,13 @@ def command(
 
       thinktime study anderson-sargent-1974 -o study.html
 
-      thinktime study anderson-sargent-1974 --format json | jq '.[] | select(.claim)'
+      thinktime study anderson-sargent-1974 --format json | jq '.records[] | select(.claim)'
     """
     if not paper:
         _list(form)
         return
+    if not 0.0 < scale <= 1.0:
+        raise InputError(f"--scale {scale:g}: give a fraction above 0 and up to 1")
     from thinktime.studies import load
     from thinktime.studies.laboratory import Settings
     from thinktime.studies.study import run
@@ -74,11 +89,7 @@ def command(
     chosen = form or destination.form_of(output)
     destination.check(output, force, chosen)
     with counted("", total=1.0) as show:
-
-        def progress(done: float, doing: str) -> None:
-            if show is not None:
-                show(done, stage=doing)
-
+        progress = _progress(show)
         settings = Settings(
             seed=seed,
             replications=study.paper.replications if replications is None else replications,
@@ -91,12 +102,23 @@ def command(
     destination.write(output, text)
 
 
+def _progress(show: Callable[..., None] | None) -> Callable[[float, str], None]:
+    """Callback that shows the fraction done and what is being done; without a bar, nothing."""
+
+    def progress(done: float, doing: str) -> None:
+        if show is not None:
+            show(done, stage=doing)
+
+    return progress
+
+
 def _list(form: destination.Form | None) -> None:
     from thinktime.studies import STUDIES, load
 
     if form == "json":
         loaded = [(name, load(name)) for name in STUDIES]
         messages.as_json(
+            "studies",
             [
                 {
                     "study": name,
@@ -105,7 +127,7 @@ def _list(form: destination.Form | None) -> None:
                     "tables": list(study.tables),
                 }
                 for name, study in loaded
-            ]
+            ],
         )
         return
     if form in ("html", "csv"):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thinktime.cli import messages
+from thinktime.cli import completion, messages
 from thinktime.cli.destination import SectionForm, width
 
 if TYPE_CHECKING:
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 def command(
     name: Annotated[
-        str | None, typer.Argument(metavar="SYSTEM", help="System whose parameters are listed.")
+        str | None,
+        typer.Argument(
+            metavar="SYSTEM", help="System whose parameters are listed.", autocompletion=completion.systems
+        ),
     ] = None,
     form: Annotated[SectionForm, typer.Option("--format", help="Format of the tables.")] = "text",
 ) -> None:
@@ -44,8 +47,8 @@ def _list(systems: tuple[System, ...]) -> Section:
     table = Table.of(
         systems,
         Col("system", lambda system: system.name),
-        Col("description", lambda system: system.summary),
         Col("parameters", lambda system: str(len(system.parameters))),
+        Col("description", lambda system: system.summary),
         name="systems",
         caption="Simulated systems",
     )

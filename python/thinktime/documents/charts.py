@@ -8,6 +8,7 @@ the page, or `at_width` before rendering without a browser, fills them in.
 from __future__ import annotations
 
 import copy
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -29,12 +30,20 @@ BAR_HEIGHT = 38
 ROW_HEIGHT = 44
 TICKS_MAX = 9
 """Labels of a logarithmic axis for which there is room; with more, only decades are labelled."""
+DIGITS_WIDTH = 46
+"""Width of a share in digits [px]."""
+NAME_CHARACTERS = 26
+"""Longer names of lines are broken, which leaves a narrow screen room for the plot."""
 LABEL_SHARE = 0.08
 """Smallest part of a whole with room for its share in digits."""
+LINE_HEIGHT, NAME_HEIGHT = 7, 14
+"""Of a line of `caterpillar`, and least height of all lines under one name [px]."""
 LABEL_HEIGHT = 13
 """Smallest distance between two names at the ends of lines [px]."""
 MARGIN = 60
 """Width of a plot of `strips` outside its view: the vertical axis and the padding [px]."""
+FAINT = ("idle", "nice", "other")
+"""Colours of areas that are too light for letters."""
 FONT = "Inter, Helvetica Neue, Helvetica, Arial, sans-serif"
 
 
@@ -173,7 +182,9 @@ def _digits(rows: Rows, series: Sequence[Key], least: float, size: int) -> Any:
         for row in rows
         if _float(row["share"]) >= least
     ]
-    texts = alt.Chart(_data(roomy)).mark_text(fontWeight=600, fontSize=size, baseline="middle")
+    # A narrow screen has less room than the share alone tells.
+    fits = alt.ExprRef(f"datum.share * width < {DIGITS_WIDTH} ? 0 : 1")
+    texts = alt.Chart(_data(roomy)).mark_text(fontWeight=600, fontSize=size, baseline="middle", opacity=fits)
     return texts.encode(x="middle:Q", text="shown:N", color=_contrast("part", series))
 
 
@@ -211,10 +222,32 @@ def _lines(names: Sequence[str], **options: Any) -> alt.Y:
     """Vertical position of lines that have names."""
     import altair as alt
 
+    broken = {name: _broken(name) for name in names}
+    if double := [name for name, lines in broken.items() if len(lines) > 1]:
+        options["labelExpr"] = f"({json.dumps(broken)})[datum.label]"
+        # Vega begins a label of two lines in the middle of its row.
+        raised = {"test": f"indexof({json.dumps(double)}, datum.value) >= 0", "value": -NAME_HEIGHT / 2}
+        options["labelOffset"] = {"condition": raised, "value": 0}
     axis = alt.Axis(
-        title=None, **options, labelLimit=210, minExtent=0, labelFontSize=12, labelColor="var(--ink)"
+        title=None,
+        **options,
+        labelLimit=210,
+        minExtent=0,
+        labelFontSize=12,
+        labelColor="var(--ink)",
+        labelBaseline="middle",
     )
     return alt.Y("label:N", sort=list(names), axis=axis)
+
+
+def _broken(name: str, lines_max: int = 2) -> list[str]:
+    """Name in lines of `NAME_CHARACTERS`, or longer ones where there would be too many."""
+    import textwrap
+
+    width = NAME_CHARACTERS
+    while len(lines := textwrap.wrap(name, width, break_long_words=False) or [name]) > lines_max:
+        width += 2
+    return lines
 
 
 def dots(
@@ -231,18 +264,69 @@ def dots(
     base = alt.Chart(_data(rows)).encode(y=_lines(names, grid=True), color=_colours("series", series))
     if len(series) > 1:
         base = base.encode(yOffset=alt.YOffset("series:N", sort=[item.name for item in series]))
-    rules = base.mark_rule(strokeWidth=2, opacity=0.55).encode(x=_x(x, "low"), x2="high:Q")
-    points = base.mark_point(filled=True, size=75, opacity=1).encode(
-        x=_x(x, "value"),
-        shape=alt.Shape(
-            "series:N",
-            legend=None,
-            scale=alt.Scale(domain=[item.name for item in series], range=[item.shape for item in series]),
-        ),
-        tooltip=_tooltip(label=named[0], series=named[1], shown=named[2]),
-    )
+    tooltip = _tooltip(label=named[0], series=named[1], shown=named[2])
     height = max(34, LABEL_HEIGHT * len(series)) * len(names)
-    return _single(rules + points, "", max(height, 60))
+    return _single(_with_intervals(base, series, x, 75, 2, tooltip), "", max(height, 60))
+
+
+def _with_intervals(
+    base: alt.Chart,
+    series: Sequence[Key],
+    x: Axis,
+    size_px2: float,
+    width_px: float,
+    tooltip: list[alt.Tooltip],
+) -> alt.LayerChart:
+    """Points at `value`, in the shape of their series, on lines from `low` to `high`."""
+    import altair as alt
+
+    names, shapes = [item.name for item in series], [item.shape for item in series]
+    shape = alt.Shape("series:N", legend=None, scale=alt.Scale(domain=names, range=shapes))
+    lines = base.mark_rule(strokeWidth=width_px, opacity=0.5).encode(x=_x(x, "low"), x2="high:Q")
+    points = base.mark_point(filled=True, size=size_px2, opacity=1)
+    chart: alt.LayerChart = lines + points.encode(x=_x(x, "value"), shape=shape, tooltip=tooltip)
+    return chart
+
+
+def caterpillar(rows: Rows, series: Sequence[Key], x: Axis, middle: float) -> Spec:
+    """Estimates with intervals, each on a thin line of its own, under one name for all lines of a label.
+
+    Rows: `label`, `named`, `series`, `value`, `low`, `high`, `shown`. `middle` is where they should lie.
+    """
+    import altair as alt
+
+    placed, count = [], 0
+    names: dict[int, list[str]] = {}
+    for label in dict.fromkeys(str(row["label"]) for row in rows):
+        group = [row for row in rows if row["label"] == label]
+        words = _broken(label, lines_max=3)
+        lines = max(len(group), math.ceil(NAME_HEIGHT * len(words) / LINE_HEIGHT))
+        # Vega begins a name of several lines in the middle of its own.
+        raised = round((len(words) - 1) * NAME_HEIGHT / 2 / LINE_HEIGHT)
+        names[count + (lines - 1) // 2 - raised] = words
+        first = count + (lines - len(group)) // 2
+        placed += [{**row, "line": first + number} for number, row in enumerate(group)]
+        count += lines + 1
+    axis = alt.Axis(
+        title=None,
+        grid=False,
+        labelExpr=f"({json.dumps({str(line): name for line, name in names.items()})})[datum.label] || ''",
+        labelOverlap=False,
+        labelBaseline="middle",
+        labelLimit=210,
+        labelFontSize=12,
+        labelColor="var(--ink)",
+        minExtent=0,
+    )
+    y = alt.Y("line:O", scale=alt.Scale(domain=list(range(count))), axis=axis)
+    base = alt.Chart(_data(placed)).encode(y=y, color=_colours("series", series))
+    tooltip = _tooltip(label="column", named="row", shown="ours for printed")
+    here = (
+        alt.Chart(_data([{"x": middle}]))
+        .mark_rule(strokeDash=[4, 3], color="var(--quiet)")
+        .encode(x=_x(x, "x"))
+    )
+    return _single(here + _with_intervals(base, series, x, 32, 1.5, tooltip), "", LINE_HEIGHT * count)
 
 
 def curves(rows: Rows, series: Sequence[Key], x: Axis, y: Axis, dotted: bool = True) -> Spec:
@@ -282,8 +366,14 @@ def _end_names(rows: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Any:
     import altair as alt
 
     marks = alt.Chart(_data(_line_ends(rows, y))).mark_text(align="left", dx=8, fontWeight=600, fontSize=11)
-    value = _y(y)
-    return marks.encode(x=_x(x, "x"), y=value, text="series:N", color=_colours("series", series))
+    faint = [item.name for item in series if item.colour in FAINT]
+    # A scale of its own would conflict with that of the areas.
+    ink = alt.condition(
+        alt.FieldOneOfPredicate(field="series", oneOf=faint),
+        alt.value("var(--quiet)"),
+        _colours("series", series),
+    )
+    return marks.encode(x=_x(x, "x"), y=_y(y), text="series:N", color=ink)
 
 
 def _line_ends(rows: Rows, y: Axis) -> list[dict[str, object]]:

@@ -67,7 +67,7 @@ def diagram(boxes: Sequence[Box], arrows: Sequence[Arrow], width: float, height:
         layers.append(mark.encode(x=place("x", "x"), y=place("y", "y")))
         if arrow.label:
             middle = {"x": (x0 + arrow.points[1][0]) / 2, "y": y0, "text": arrow.label}
-            words = alt.Chart(data([middle])).mark_text(dy=-9, fontSize=10, color="var(--quiet)")
+            words = alt.Chart(data([middle])).mark_text(dy=-9, fontSize=11, color="var(--quiet)")
             layers.append(words.encode(x=place("x", "x"), y=place("y", "y"), text="text:N"))
     layers.extend(_box(box, place, data) for box in boxes)
     spec = alt.layer(*layers).properties(height=HEIGHT).to_dict(validate=False)

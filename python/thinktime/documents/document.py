@@ -6,16 +6,20 @@ CSV, HTML) know only these objects. Numbers stay numbers, in SI units, until a r
 
 from __future__ import annotations
 
+import html
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
+from thinktime import notation
 from thinktime.documents.remarks import remarks
+from thinktime.escape import escaped
 from thinktime.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     from thinktime.documents.explorer import Explorer
+    from thinktime.stats.estimate import Plain
 
 Record = TypeVar("Record")
 Read = TypeVar("Read", contravariant=True)
@@ -227,6 +231,22 @@ class Section:
     """Reason why there is no answer for this log; the other fields are then empty."""
     group: str = ""
     """Log of this section, if a document covers several."""
+    result: Mapping[str, Plain] | None = field(default=None, compare=False)
+    """Values behind the section, as the library's ``to_dict()`` gives them; print has them in tables."""
+    folded: bool = False
+    """True if few readers need more than its first sentence: a page shows the rest on demand."""
+    short: str = ""
+    """Name in a list of sections, if `name` is not it."""
+
+    @property
+    def label(self) -> str:
+        """Name in a list of sections: ``cpu per interaction``."""
+        return (self.short or self.name).replace("-", " ")
+
+    def __repr__(self) -> str:
+        """Name, and the first sentence of the answer."""
+        said = self.not_applicable or next(iter(self.summary), "")
+        return f"Section({self.name!r}: {notation.plain(said)})"
 
     @property
     def all_caveats(self) -> tuple[str, ...]:
@@ -253,6 +273,23 @@ class Document:
     """Answer that the reader varies on the page; other formats leave it out."""
     origin: str = "Made by thinktime from the log alone: the same log gives the same page."
     """Last sentence of a page, on its origin."""
+
+    def __repr__(self) -> str:
+        """Title, and the findings, one in a line."""
+        lines = [f"  - {notation.plain(item.text)}" for item in self.findings]
+        return "\n".join([f"Document: {self.title} ({len(self.sections)} sections)", *lines])
+
+    def _repr_html_(self) -> str:
+        """Title and findings, as a notebook shows them; the page itself is made by ``thinktime.render``."""
+        items = "".join(f"<li>{html.escape(escaped(item.text))}</li>" for item in self.findings)
+        return f"<strong>{html.escape(escaped(self.title))}</strong><ul>{items}</ul>"
+
+    def groups(self) -> list[tuple[str, list[Section]]]:
+        """Sections by log, in the order of the report."""
+        return [
+            (group, list(sections))
+            for group, sections in itertools.groupby(self.sections, key=lambda section: section.group)
+        ]
 
     def tables(self) -> Iterator[tuple[Section, Table]]:
         """Every table with its section, the data of figures included, in the order of the report."""

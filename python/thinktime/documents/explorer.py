@@ -8,7 +8,7 @@ from typing import Any
 
 from thinktime.documents import charts
 from thinktime.documents.charts import Axis, Spec
-from thinktime.documents.document import Figure
+from thinktime.documents.document import Col, Cols, Figure, Table
 
 HEIGHT = 270
 Rows = Sequence[Mapping[str, object]]
@@ -23,7 +23,8 @@ class Option:
     key: str
     """In the address of the page; unique in its control."""
     argument: str
-    """Argument of the command that computes the same; empty for none."""
+    """Argument of the command that computes the same; empty for none. What begins with a comma goes on with
+    that of the control before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,12 +63,18 @@ class Moved:
     """Figure that depends on the controls."""
 
     figure: Figure
+    words: Varied
+    """Content of the figure in words: its `alt`."""
+    columns: tuple[str, ...]
+    """Readings in the figure's data table, which has a row for each option of a control."""
     data: Mapping[str, Varied]
     """By name of a data set of the chart, its rows as lists of numbers."""
     fields: Mapping[str, tuple[str, ...]]
     """By name of a data set, the names of the numbers in a row."""
     ends: Mapping[str, Varied]
     """Ends of the axes, by name: ``right`` and ``top``."""
+    along: str | None = None
+    """That control; None for the first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +87,8 @@ class Explorer:
     """Sentences of the answer."""
     always: tuple[str, ...]
     """Sentences that no control changes."""
+    caveats: Varied
+    """What to beware of, in sentences."""
     readings: tuple[Reading, ...]
     moved: tuple[Moved, ...]
     command: str
@@ -94,8 +103,11 @@ class Explorer:
     @property
     def full_command(self) -> str:
         """Command that computes what the page shows when it opens."""
-        arguments = [control.options[control.start].argument for control in self.controls]
-        return " ".join([self.command, *filter(None, arguments)])
+        command = self.command
+        for control in self.controls:
+            argument = control.options[control.start].argument
+            command += argument if argument.startswith(",") or not argument else f" {argument}"
+        return command
 
     @property
     def figures(self) -> tuple[Figure, ...]:
@@ -121,6 +133,7 @@ class Explorer:
                 for control in self.controls
             ],
             "lines": kept(self.lines, lambda lines: [text(line) for line in lines]),
+            "caveats": kept(self.caveats, lambda lines: [text(line) for line in lines]),
             "readings": {one.name: kept(one.texts, text) for one in self.readings},
             "figures": {
                 one.figure.name: {
@@ -129,6 +142,8 @@ class Explorer:
                         for name, varied in one.data.items()
                     },
                     "ends": {name: kept(varied, float) for name, varied in one.ends.items()},
+                    "words": kept(one.words, text),
+                    "table": [one.figure.data.name, one.columns, one.along or self.controls[0].name],
                 }
                 for one in self.moved
             },
@@ -137,13 +152,29 @@ class Explorer:
         }
 
 
-def at_start(varied: Varied, controls: Sequence[Control]) -> Any:
-    """Value of `varied` where each control is at its start."""
+def at_start(varied: Varied, controls: Sequence[Control], **at: int) -> Any:
+    """Value of `varied` where each control is at its start, but those that are named at an option."""
     by_name = {control.name: control for control in controls}
     index = 0
     for name in varied.by:
-        index = index * len(by_name[name].options) + by_name[name].start
+        index = index * len(by_name[name].options) + at.get(name, by_name[name].start)
     return varied.values[index]
+
+
+def listing(name: str, caption: str, controls: Sequence[Control], readings: Sequence[Reading]) -> Table:
+    """Data table of readings: a row for each option of the first control, the others at their start."""
+    first = controls[0]
+    return Table.of(
+        range(len(first.options)),
+        Col(first.label.lower(), lambda at: first.options[at].text),
+        Cols(
+            [reading.label for reading in readings],
+            lambda at: [at_start(reading.texts, controls, **{first.name: at}) for reading in readings],
+        ),
+        name=name,
+        caption=caption,
+        folded=True,
+    )
 
 
 def chart(rows: Mapping[str, Rows], ends: Mapping[str, float], x: Axis, y: Axis) -> Spec:

@@ -10,12 +10,32 @@ from thinktime.stats.estimate import Caveat, Estimate
 if TYPE_CHECKING:
     from thinktime.documents.document import Table
 
+NAMED_MAX = 4
+"""Columns, or tables, that a sentence names."""
+
 
 def _persistent(where: str, caveats: Sequence[Caveat]) -> str:
     most = max(caveat.values["factor"] for caveat in caveats)
     return (
         f"{where}: successive values are so strongly correlated that the log contains few independent ones. "
         f"Intervals were widened up to {most:.2g} times and may still be too narrow: record for longer."
+    )
+
+
+def _slow_swing(where: str, caveats: Sequence[Caveat]) -> str:
+    most = max(caveat.values["factor"] for caveat in caveats)
+    return (
+        f"{where}: a slow swing lies under the quick variation of successive values, and the log is too "
+        f"short to average it out. Intervals were widened up to {most:.2g} times and may still be too "
+        "narrow: record for longer."
+    )
+
+
+def _few_determine(where: str, caveats: Sequence[Caveat]) -> str:
+    fewest = min(caveat.values["effective"] for caveat in caveats)
+    return (
+        f"{where}: some have no interval, because too few observations determine them (in effect "
+        f"{fewest:.2g}), and these do not show how large their errors are."
     )
 
 
@@ -46,6 +66,8 @@ def _equal_values(where: str, caveats: Sequence[Caveat]) -> str:
 
 WORDS: Mapping[str, Callable[[str, Sequence[Caveat]], str]] = {
     "persistent": _persistent,
+    "slow_swing": _slow_swing,
+    "few_determine": _few_determine,
     "open_end": _open_end,
     "heavy_tail": _heavy_tail,
     "equal_values": _equal_values,
@@ -56,13 +78,23 @@ WORDS: Mapping[str, Callable[[str, Sequence[Caveat]], str]] = {
 def remarks(tables: Sequence[Table]) -> Iterator[str]:
     """Sentences on the estimates of the tables: one for each kind of caveat, with the columns concerned."""
     for kind, words in WORDS.items():
-        columns: dict[str, None] = {}
+        columns: dict[tuple[str, str], None] = {}
         caveats = []
         for table in tables:
             for row in table.rows:
                 for column, cell in zip(table.columns, row, strict=True):
                     if isinstance(cell, Estimate) and cell.caveat is not None and cell.caveat.kind == kind:
-                        columns[f"{table.caption}, {column.name}"] = None
+                        columns[table.caption, column.name] = None
                         caveats.append(cell.caveat)
         if caveats:
-            yield words("; ".join(columns), caveats)
+            yield words(_named(list(columns)), caveats)
+
+
+def _named(columns: Sequence[tuple[str, str]]) -> str:
+    """Columns by caption and name; of many, how many there are: nobody reads a list of twenty."""
+    if len(columns) <= NAMED_MAX:
+        return "; ".join(f"{caption}, {name}" for caption, name in columns)
+    captions = dict.fromkeys(caption for caption, _ in columns)
+    if len(captions) <= NAMED_MAX:
+        return f"{'; '.join(captions)} ({len(columns)} columns)"
+    return f"{len(columns)} columns of {len(captions)} tables of this section"

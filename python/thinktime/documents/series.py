@@ -156,7 +156,7 @@ class Series:
         points = [point for point in self.of(key) if not point.few] or self.of(key)
         return ", ".join(
             f"{shown.cell(point.y, self.unit)} with {_place(point)}"
-            for point in {0: points[0], 1: points[-1]}.values()
+            for point in (points if len(points) == 1 else (points[0], points[-1]))
         )
 
     def _shown(self, value: Estimate | float | None, interval: bool) -> str:

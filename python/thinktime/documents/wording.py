@@ -104,6 +104,16 @@ def users(label: str) -> str:
     return f"{label} user" if label == "1" else f"{label} users"
 
 
+def crowd_words(asked: int | None, started: int | None, active: float | None) -> str | None:
+    """Numbers of synthetic users: 50 asked for, 48 started, 31 active on average; None if none is known."""
+    parts = [
+        None if asked is None else f"{shown.count(asked, 'user')} asked for",
+        None if started is None else f"{shown.number(started)} started",
+        None if active is None else f"{shown.number(active)} active on average",
+    ]
+    return ", ".join(filter(None, parts)) or None
+
+
 def were(amount: int, noun: str) -> str:
     """Number of things with its verb: 1 interval was, 12 intervals were."""
     return f"{shown.count(amount, noun)} {'was' if amount == 1 else 'were'}"

@@ -18,6 +18,8 @@ from thinktime.log.log import LogError, LogWarning
 if TYPE_CHECKING:
     from thinktime.log import Defect, Log
 
+BUGS = (AssertionError, AttributeError, ImportError, NameError, NotImplementedError, RecursionError)
+"""Errors of a program, not of the values that it was given."""
 NAMED_MAX = 3
 """Number of defects that a message names; `thinktime check` lists all."""
 
@@ -26,7 +28,9 @@ NAMED_MAX = 3
 def reading(*logs: Log) -> Iterator[None]:
     """Context in which errors of reading `logs`, and of computing from damaged ones, become `LogError`.
 
-    An error of arithmetic on a log without defects is a defect of thinktime, and stays as it is.
+    Values that no recorder writes make computations fail in ways of their own: such an error becomes the
+    defects of the log. An error that no value causes (`BUGS`) is a defect of thinktime whatever the log is
+    like, as any error is on a log without defects: it stays as it is.
 
     Raises
     ------
@@ -48,11 +52,13 @@ def reading(*logs: Log) -> Iterator[None]:
         raise
     except (polars.exceptions.PolarsError, polars.exceptions.PanicException, OSError) as error:
         raise LogError(_words(logs) or _unexplained(logs, error)) from error
+    except BUGS:
+        raise
     except Exception as error:
         words = _words(logs)
         if words is None:
             raise
-        raise LogError(words) from error
+        raise LogError(f"{words} (it failed with {_in_short(error)})") from error
 
 
 def _words(logs: Sequence[Log]) -> str | None:
@@ -67,6 +73,12 @@ def _words(logs: Sequence[Log]) -> str | None:
                 f"`thinktime check {log.path}` lists them with remedies"
             )
     return None
+
+
+def _in_short(error: BaseException) -> str:
+    """Kind and first line of an error: whoever reports it has what a developer needs first."""
+    first = str(error).strip().partition("\n")[0]
+    return f"{type(error).__name__}: {first}" if first else type(error).__name__
 
 
 def _unexplained(logs: Sequence[Log], error: BaseException) -> str:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import copy
-import difflib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from thinktime import toml
-from thinktime.errors import InputError
+from thinktime.errors import InputError, offered
 from thinktime.log.runs import Level
 from thinktime.stats.designs.factorial import full_factorial
 from thinktime.stats.designs.transformations import Transformation
@@ -113,7 +112,7 @@ class Design:
             known = [str(entry["name"]) for entry in place if isinstance(entry, dict) and "name" in entry]
         else:
             known = list(place) if isinstance(place, dict) else []
-        there = nearest(step, known) if known else "write it as a table under [parameters]"
+        there = offered(step, known) if known else "write it as a table under [parameters]"
         return InputError(f"{self.name}: factors.{name}: there is no {step!r} to be varied; {there}")
 
     def transformation(self, response: str) -> Transformation | None:
@@ -144,7 +143,7 @@ class _Reader:
         """Design of the whole table."""
         for key in self.table:
             if key not in KEYS:
-                raise InputError(f"{self.name}: there is no key {key!r}; {nearest(key, list(KEYS))}")
+                raise InputError(f"{self.name}: there is no key {key!r}; {offered(key, KEYS)}")
         for key in NEEDED:
             if key not in self.table:
                 raise InputError(f"{self.name}: {key!r} is missing; give {KEYS[key]}")
@@ -238,13 +237,6 @@ def _flat(table: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]
             yield from _flat(value, f"{path}{name}.")
         else:
             yield f"{path}{name}", value
-
-
-def nearest(given: str, known: Sequence[str]) -> str:
-    """Hint that names the nearest of the known names, and all of them."""
-    close = difflib.get_close_matches(given, known, n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
-    return f"{hint}there are: {', '.join(known)}"
 
 
 def _shown(value: object) -> str:

@@ -31,6 +31,8 @@ class Interactions:
     """Other columns by name."""
     classes: NDArray[np.str_]
     """Class of each interaction; empty strings if the source has none."""
+    users: NDArray[np.str_]
+    """User of each interaction; empty strings if the source has none."""
     ended: Array
     """Times of the completions, ascending, seconds since `origin_us`."""
 
@@ -96,6 +98,10 @@ def read(log: Log, names: Sequence[str] = ()) -> Interactions | None:
             .cast(pl.String)
             .fill_null("")
             .alias("_class"),
+            (pl.col("user") if "user" in schema else pl.lit(None))
+            .cast(pl.String)
+            .fill_null("")
+            .alias("_user"),
         )
         .filter(pl.col("_due").is_not_null())
         .sort("_due", maintain_order=True)
@@ -116,5 +122,6 @@ def read(log: Log, names: Sequence[str] = ()) -> Interactions | None:
         times=times,
         columns=columns,
         classes=frame["_class"].to_numpy().astype(np.str_),
+        users=frame["_user"].to_numpy().astype(np.str_),
         ended=ended,
     )

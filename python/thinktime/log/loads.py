@@ -30,7 +30,8 @@ def ranges(load: NDArray[np.float64], width: int | None = None) -> tuple[Range, 
         Load of each observation: number of users, rounded to whole ones.
     width : int, optional
         Number of loads in a range: 2 gives 1-2, 3-4, ... (Bard 1971, Table 10). By default that of
-        `width_for`. Load 0 is a separate range.
+        `width_for`, and each range then begins and ends with a load that occurred in it. Load 0 is a
+        separate range.
     """
     measured = np.flatnonzero(~np.isnan(load))
     if not len(measured):
@@ -39,8 +40,10 @@ def ranges(load: NDArray[np.float64], width: int | None = None) -> tuple[Range, 
     range_of = numbers(load[measured], step)
     result = []
     for number in np.unique(range_of):
-        low, high = bounds(number, step)
-        result.append(Range(low=low, high=high, rows=measured[range_of == number]))
+        rows = measured[range_of == number]
+        occurred = np.rint(load[rows])
+        low, high = bounds(number, step) if width else (float(occurred.min()), float(occurred.max()))
+        result.append(Range(low=low, high=high, rows=rows))
     return tuple(result)
 
 

@@ -10,15 +10,16 @@ from __future__ import annotations
 import fcntl
 import functools
 import os
+import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from thinktime import _native
-from thinktime.errors import InputError
+from thinktime.errors import InputError, offered
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,6 +28,10 @@ Type = Literal["u64", "i64", "f64", "bool", "text", "time"]
 Kind = Literal["counter", "gauge", "time", "label"]
 Mode = Literal["create", "resume", "replace"]
 Role = Literal["system_time", "user_time", "idle_time", "request", "load", "throughput"]
+
+
+UNFINISHED = "unfinished"
+"""File in the folder of a log with the number of replications asked for, until all are in the log."""
 
 
 class LogError(InputError):
@@ -77,6 +82,29 @@ class Defect:
 
 def _columns(table: _native._Table | dict[str, Any]) -> tuple[Column, ...]:
     return tuple(Column(**column) for column in table["columns"])
+
+
+def _check_folder(path: Path) -> None:
+    """Refuse a path at which there can be no log, and name the logs next to it."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise LogError(
+            f"{path}: its name is not UTF-8, so that its tables cannot be read; rename the folder"
+        ) from None
+    try:
+        if path.is_dir():
+            return
+    except OSError:
+        # The folder above may not be read: opening says so.
+        return
+    if path.exists():
+        is_inside = (path.parent / "manifest.json").is_file()
+        remedy = f"name the folder, {path.parent}" if is_inside else "name the folder of a log"
+        raise LogError(f"{path}: is a file; {remedy}")
+    here = sorted(found.parent.name for found in path.parent.glob("*/manifest.json"))
+    hint = offered(path.name, here) if here else "`thinktime record -o run` makes one"
+    raise LogError(f"{path}: there is no such log; {hint}")
 
 
 @functools.cache
@@ -175,10 +203,16 @@ class Log:
             `path` is neither a string nor a path.
         """
         _check_path(path)
+        _check_folder(Path(path))
         try:
             return cls(Path(path), _native.NativeLog(str(path)))
         except _native.NativeLogError as error:
-            raise LogError(str(error)) from None
+            # Without a manifest there is nothing else that could be checked.
+            text = re.sub(r" \(os error \d+\)", "", str(error)).replace(
+                "`thinktime check` lists what can still be read",
+                "restore it from a copy; the tables are Parquet files, which other programs can read",
+            )
+            raise LogError(text) from None
 
     def __repr__(self) -> str:
         return f"Log({str(self.path)!r}, tables={list(self._schemas)})"
@@ -360,14 +394,44 @@ class Log:
     def check(self) -> list[Defect]:
         """Defects of the log, found by reading all of it; empty for a sound log.
 
-        A note tells of a last session that has no end although no writer holds the log.
+        A note tells of a last session that has no end although no writer holds the log, and of a simulation
+        that was interrupted.
 
         Raises
         ------
         LogError
             A file of the log cannot be opened.
         """
-        return [*self._defects(self._native.check), *self._without_end()]
+        return [*self._defects(self._native.check), *self._without_end(), *self._unfinished()]
+
+    @property
+    def asked(self) -> int | None:
+        """Replications asked for, of a simulation of which not all are in the log; None if all are."""
+        try:
+            return int((Path(self.path) / UNFINISHED).read_text(encoding="ascii"))
+        except (OSError, ValueError):
+            return None
+
+    @property
+    def unfinished(self) -> str:
+        """Sentence on a simulation of which not all replications are in the log; empty if all are."""
+        if (asked := self.asked) is None:
+            return ""
+        held = len(self.manifest["sessions"])
+        return f"{held} of {asked} replications are in the log: the simulation was interrupted, or still runs"
+
+    def _unfinished(self) -> list[Defect]:
+        if not (sentence := self.unfinished):
+            return []
+        note = Defect(
+            severity="note",
+            file=str(Path(self.path) / UNFINISHED),
+            place="",
+            item="replications",
+            message=sentence,
+            remedy="simulate the others with --resume, and with --replications their number",
+        )
+        return [note]
 
     def _without_end(self) -> list[Defect]:
         sessions = self.manifest["sessions"]
@@ -423,8 +487,8 @@ class LogWriter:
         mode: Mode = "create",
         *,
         source: str,
-        machine: dict[str, Any] | None = None,
-        options: dict[str, Any] | None = None,
+        machine: Mapping[str, object] | None = None,
+        options: Mapping[str, object] | None = None,
         boot_id: str | None = None,
         start_us: int | None = None,
     ) -> LogWriter:
@@ -455,6 +519,8 @@ class LogWriter:
             `path` is neither a string nor a path, or `machine` or `options` contain other than plain values.
         """
         _check_path(path)
+        if Path(path).is_file():
+            raise LogError(f"{path}: is a file; name a folder that does not exist yet")
         if mode not in get_args(Mode):
             raise InputError(f"mode {mode!r} does not exist; the modes are {', '.join(get_args(Mode))}")
         session = {
@@ -510,7 +576,7 @@ class LogWriter:
         """
         self._call(self.native.incident, kind, detail, count, span_us)
 
-    def set(self, key: str, value: Any) -> None:
+    def set(self, key: str, value: object) -> None:
         """Set a fact of this session under `key` in the manifest; plain dicts, lists, numbers and texts."""
         self._call(self.native.set, key, value)
 

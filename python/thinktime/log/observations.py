@@ -40,6 +40,9 @@ ROWS = 262_144
 GLANCE = 4096
 """Number of rows read first to find the columns that have values."""
 
+LOW_PRIORITY = ("low_priority_s", "nice_s")
+"""Columns of CPU time that gives way to other work: where the recorder saw the nice values, and elsewhere."""
+
 GAP_S = 1.0
 """Distance above which two intervals are not consecutive, if it also exceeds one interval."""
 
@@ -74,6 +77,16 @@ class Observations:
         if not present:
             return np.full(len(self), np.nan)
         result: Array = np.sum(present, axis=0)
+        return result
+
+    def low_priority(self) -> Array:
+        """CPU time in each interval that other work would get if it wanted it; needs `LOW_PRIORITY`.
+
+        Of processes at nice 10 or more, where the recorder saw them. Elsewhere of all at a positive nice
+        value, which the kernel counts as one: too much where work runs near nice 1.
+        """
+        seen, counted = (self.columns[name] for name in LOW_PRIORITY)
+        result: Array = np.where(np.isfinite(seen), seen, counted)
         return result
 
     def rate(self, names: Sequence[str]) -> Array:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from thinktime.errors import InputError
 from thinktime.log import facts
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from thinktime.log import Log
     from thinktime.log.design import Design
     from thinktime.log.facts import Session
-    from thinktime.stats.estimate import Estimate, NotApplicable
+    from thinktime.stats.estimate import Estimate, NotApplicable, Plain
 
 SCHEMA_VERSION = 1
 FILE_NAME = "runs.json"
@@ -112,7 +112,7 @@ class Runs:
     """Seed of all random numbers."""
     factors: dict[str, list[Level]]
     """Levels of each factor, in the order of the design."""
-    parameters: dict[str, Any]
+    parameters: dict[str, Plain]
     """Parameters common to all cells."""
     common_random_numbers: bool
     """True if replication r has the same users in every cell, so that replications are blocks."""
@@ -209,7 +209,7 @@ class Runs:
         seed: int,
         factors: Mapping[str, Sequence[Level]],
         levels: Sequence[Mapping[str, Level]],
-        parameters: Mapping[str, Any],
+        parameters: Mapping[str, object],
         common_random_numbers: bool = True,
     ) -> Runs:
         """New runs in a folder; `levels` holds one combination per cell.

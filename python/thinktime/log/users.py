@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,8 +24,10 @@ NOBODY = "nobody"
 """Name of the user of rows that name none."""
 PERSON_LEAST, PERSON_ABSENT = 1000, 65_534
 """First number of the accounts of people on Linux, and the number that stands for no account."""
+PERSON = "person"
+"""Kind of a user who may log in."""
 NAMED = ("users", "presence")
-"""Tables in which a user may have a readable name; that of a later table replaces it."""
+"""Tables in which a user may have a readable name and a kind; those of a later table replace them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +61,29 @@ def column(names: Sequence[str], name: str) -> pl.Expr:
     return pl.col(name).cast(pl.Float64) if name in names else pl.lit(None, pl.Float64)
 
 
-def is_person(user: str) -> bool:
-    """True for the key of somebody who may log in: an account from 1000 on, a session, a user's slice."""
+def kinds(log: Log) -> dict[str, str]:
+    """Kind of each user by key, as recorded: ``person`` or ``system``; users without one are absent."""
+    found: dict[str, str] = {}
+    for table in NAMED:
+        found.update(latest(log, table, "user", "kind"))
+    return found
+
+
+def is_person(user: str, kind: str | None = None) -> bool:
+    """True for somebody who may log in.
+
+    By the kind that was recorded. Without one, by the key: an account from 1000 on, a session, a user's
+    slice.
+
+    Parameters
+    ----------
+    user : str
+        Key.
+    kind : str, optional
+        Value of `kinds`; None where the log has none.
+    """
+    if kind is not None:
+        return kind == PERSON
     kind, colon, number = user.partition(":")
     if user.startswith("/"):
         return "/user" in user
@@ -98,6 +121,53 @@ def played(log: Log) -> dict[str, str]:
         played = session.facts.table("terminals").table("outcome").table("sessions")
         names.update({name: user for user in played.values if (name := played.text(user))})
     return names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crowd:
+    """Number of synthetic users of a play: asked for, started, and active; None where it is not known."""
+
+    asked: int | None
+    """Most users asked for."""
+    started: int | None
+    """Users whose process was started."""
+    active: float | None
+    """Mean number of them with CPU time in an interval, over the intervals with any."""
+
+
+def crowd(log: Log) -> Crowd | None:
+    """Users of the last play in a log; None if nobody played."""
+    plays = [session.facts.table("terminals") for session in facts.sessions(log)]
+    terminals = next((play for play in reversed(plays) if play.values), None)
+    if terminals is None:
+        return None
+    started = terminals.table("outcome").table("sessions").values
+    return Crowd(
+        asked=_asked(terminals), started=len(started) if started else None, active=_active(log, played(log))
+    )
+
+
+def _asked(terminals: facts.Facts) -> int | None:
+    """Most users of a plan: a number, or a text such as ``1..12`` or ``10..40..10``."""
+    if isinstance(terminals.values.get("users"), int):
+        return terminals.whole("users")
+    numbers = [part for part in (terminals.text("users") or "").split("..")[:2] if part.isdecimal()]
+    return max(map(int, numbers), default=None)
+
+
+def _active(log: Log, sessions: Mapping[str, str]) -> float | None:
+    """Mean number of the users of `sessions` who were active, over the intervals with any."""
+    import polars as pl
+
+    if not sessions or not log.has("users"):
+        return None
+    rows, intervals = 0, 0
+    names = [item.name for item in log.schema("users")]
+    for part in log.in_turn("users"):
+        used = part.filter(pl.col("user").is_in(list(sessions)) & (cpu_time(names) > 0.0))
+        count = used.select(pl.len(), pl.col("start").n_unique().alias("intervals")).collect()
+        rows, intervals = rows + count["len"][0], intervals + count["intervals"][0]
+    return rows / intervals if intervals else None
 
 
 def latest(log: Log, table: str, key: str, label: str) -> dict[str, str]:

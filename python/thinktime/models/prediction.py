@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.errors import InputError
+from thinktime.notation import plain
+from thinktime.notation import quantity as in_print
+from thinktime.results import Result
 from thinktime.stats import arguments
 from thinktime.stats.estimate import Estimate
 
@@ -58,10 +61,19 @@ class Quantity:
             if isinstance(array, np.ndarray):
                 array.setflags(write=False)
 
+    def __str__(self) -> str:
+        """Value and interval with their unit; of an array its number of values and the range."""
+        if isinstance(self.value, np.ndarray):
+            ends = [in_print(float(end(self.value)), self.unit) for end in (np.min, np.max)]
+            return plain(f"{self.value.size} values, {ends[0]} to {ends[1]}")
+        return str(Estimate(value=self.value, unit=self.unit, n=0, method="", low=self.low, high=self.high))
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Prediction:
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Prediction(Result):
     """Prediction of a model, with its method, source and assumptions."""
+
+    MAIN: ClassVar[str] = "quantities"
 
     method: str
     """Name of the model."""
@@ -72,9 +84,26 @@ class Prediction:
     assumptions: tuple[Assumption, ...] = ()
     """Conditions under which they hold."""
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> float | NDArray[np.float64]:
         """Value of the quantity `name`."""
         return self.quantity(name).value
+
+    def number(self, name: str) -> float:
+        """Value of the quantity `name`, which is one number.
+
+        Raises
+        ------
+        TypeError
+            It has a value for each class, station or population.
+        """
+        value = self[name]
+        if isinstance(value, np.ndarray):
+            raise TypeError(f"{name} has {value.size} values; take prediction.array({name!r})")
+        return value
+
+    def array(self, name: str) -> NDArray[np.float64]:
+        """Values of the quantity `name`, one per class, station or population; one number as the only one."""
+        return np.atleast_1d(self[name])
 
     def quantity(self, name: str) -> Quantity:
         """Quantity `name`, with its unit and interval.
@@ -89,6 +118,34 @@ class Prediction:
                 return quantity
         names = ", ".join(quantity.name for quantity in self.quantities)
         raise KeyError(f"{self.method} does not predict {name!r}; it predicts {names}")
+
+    def _records(self) -> Sequence[Mapping[str, float | str | None]]:
+        """A row for each number: arrays have one for each of their values, counted from 1."""
+        rows: list[Mapping[str, float | str | None]] = []
+        for item in self.quantities:
+            values = np.asarray(item.value)
+            for number, index in enumerate(np.ndindex(values.shape), start=1):
+                low, high = (
+                    (item.low, item.high)
+                    if item.ends is None
+                    else (float(item.ends[0][index]), float(item.ends[1][index]))
+                )
+                rows.append(
+                    {
+                        "quantity": item.name,
+                        "number": number if values.shape else None,
+                        "value": float(values[index]),
+                        "low": low,
+                        "high": high,
+                        "unit": item.unit,
+                    }
+                )
+        return rows
+
+    def __repr__(self) -> str:
+        """Name of the model, and a line for each quantity."""
+        lines = (f"  {item.name}: {item}" for item in self.quantities)
+        return "\n".join([f"Prediction: {self.method}", *lines])
 
     @property
     def holds(self) -> bool | None:

@@ -8,8 +8,9 @@ time and response times are measured at one or several numbers of users; the res
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from thinktime import _native
 from thinktime.errors import InputError
 from thinktime.models.prediction import Assumption, at_least_zero, count, positive
+from thinktime.models.queueing import many_networks
 from thinktime.models.queueing.marginals import closed_rates
 
 Array = NDArray[np.float64]
@@ -33,6 +35,9 @@ DRAWS = 400
 ENDS = (0.025, 0.5, 0.975)
 """Quantiles of draws that are printed: the interval, and the value within it."""
 SEED_OF_CHANGES = 5
+SEEN_LEAST = 0.4
+"""Least share of the others at what serves one at a time, as found at the arrival, that an interaction waits
+for: half of them where visits alternate with CPU time, all where there is one visit."""
 BACKGROUND_MOST = 0.98
 """Share of the CPUs above which background load leaves nothing to predict."""
 SOURCE = (
@@ -87,6 +92,10 @@ class Work:
     """Time of whatever serves one interaction at a time."""
 
 
+QUANTITIES = ("think_s", "cpu_s", "growth", "delay_s", "serial_s")
+"""Quantities of a work."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Level:
     """Measurement at one number of users; standard errors are those of the means."""
@@ -100,6 +109,10 @@ class Level:
     think_s: float
     think_error: float
     throughput_per_s: float
+    rest_slope_s: float | None = None
+    """Growth of the time that is neither CPU time nor wait for a CPU, for each other interaction in progress
+    at the arrival; None where waits for a CPU were not measured."""
+    rest_slope_error: float = math.inf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +125,8 @@ class Course:
     """Of the CPUs, all load included."""
     serial: Array
     """Utilisation of whatever serves one at a time."""
+    at_serial: Array
+    """Mean number of interactions there, in service or waiting."""
 
 
 def crowding(number: Array | float, cpus: int) -> Array:
@@ -119,6 +134,13 @@ def crowding(number: Array | float, cpus: int) -> Array:
     at = np.maximum(np.asarray(number, dtype=np.float64) - 1.0, 0.0)
     result: Array = at / (at + cpus)
     return result
+
+
+@lru_cache(maxsize=64)
+def _left(machine: Machine, users: int) -> Array:
+    """Seconds of work done per second with 1, 2, ... interactions, after the background load."""
+    busy = np.minimum(np.arange(1.0, users + 1.0), machine.cpus) * machine.cpu_speed
+    return np.array(closed_rates(machine.background, busy, users)) if machine.background else busy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,9 +155,10 @@ class _Rates:
 
     @classmethod
     def of(cls, machine: Machine, users: int) -> _Rates:
-        busy = np.minimum(np.arange(1.0, users + 1.0), machine.cpus) * machine.cpu_speed
-        left = np.array(closed_rates(machine.background, busy, users)) if machine.background else busy
-        return cls(machine=machine, left=left, crowded=crowding(np.arange(1.0, users + 1.0), machine.cpus))
+        # For whole bands, so that few are computed, and each number of users has the same digits in all.
+        most = next((end for end in many_networks.ENDS if end >= users), users)
+        left = _left(machine, most)
+        return cls(machine=machine, left=left, crowded=crowding(np.arange(1.0, most + 1.0), machine.cpus))
 
 
 def course(work: Work, machine: Machine, users: int) -> Course:
@@ -161,16 +184,104 @@ def course(work: Work, machine: Machine, users: int) -> Course:
 def _course(work: Work, rates: _Rates, users: int) -> Course:
     machine = rates.machine
     serial = work.serial_s / machine.serial_speed
-    at = rates.left / (1.0 + work.growth * rates.crowded)
+    at = rates.left[:users] / (1.0 + work.growth * rates.crowded[:users])
     solved = _native.mva_rates(
         [serial] if serial else [], work.think_s + work.delay_s, [work.cpu_s], [at.tolist()], users
     )
-    throughput, _, number = (np.frombuffer(part) for part in solved)
+    throughput, at_serial, number = (np.frombuffer(part) for part in solved)
     response = np.arange(1.0, users + 1.0) / throughput - work.think_s
     demand = work.cpu_s * (1.0 + work.growth * crowding(number, machine.cpus)) / machine.cpu_speed
     busy = (throughput * demand + machine.background / machine.cpu_speed) / machine.cpus
     return Course(
         response_s=response,
+        throughput_per_s=throughput,
+        utilisation=np.minimum(busy, 1.0),
+        serial=np.minimum(throughput * serial, 1.0),
+        at_serial=at_serial if serial else np.zeros(users),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Works:
+    """Many works: an array of each quantity of `Work`."""
+
+    think_s: Array
+    cpu_s: Array
+    growth: Array
+    delay_s: Array
+    serial_s: Array
+
+    @classmethod
+    def of(cls, works: Sequence[Work]) -> Works:
+        """Arrays of single works."""
+        return cls(**{name: np.array([getattr(work, name) for work in works]) for name in QUANTITIES})
+
+    def first(self, most: int) -> Works:
+        """The first of them."""
+        return self.at(np.arange(min(most, len(self))))
+
+    def at(self, places: NDArray[np.int64]) -> Works:
+        """Those at some places."""
+        return Works(**{name: getattr(self, name)[places] for name in QUANTITIES})
+
+    def middle(self) -> Work:
+        """Work with the median of each quantity."""
+        return Work(**{name: float(np.median(getattr(self, name))) for name in QUANTITIES})
+
+    def each(self) -> Iterator[Work]:
+        """Single works."""
+        for values in zip(*(getattr(self, name).tolist() for name in QUANTITIES), strict=True):
+            yield Work(**dict(zip(QUANTITIES, values, strict=True)))
+
+    def __len__(self) -> int:
+        """Number of works."""
+        return len(self.cpu_s)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Solved:
+    """Throughputs of many works, and mean numbers at what serves one at a time: shape (works, users)."""
+
+    throughput: Array
+    at_serial: Array
+
+
+def _solve(works: Works, rates: _Rates, users: int, known: Array | None = None) -> _Solved | None:
+    """Solution of many works at once: as each by itself, in a part of the time; None where that cannot be."""
+    if not (works.cpu_s > 0.0).all():
+        return None
+    serial = works.serial_s / rates.machine.serial_speed
+    at = rates.left / (works.cpu_s[:, None] * (1.0 + works.growth[:, None] * rates.crowded))
+    throughput = many_networks.throughputs(works.think_s + works.delay_s, serial, at, users, known)
+    if throughput is None:
+        return None
+    at_serial = np.empty((users, len(works)))
+    there = np.zeros(len(works))
+    for n, each in enumerate((throughput * serial[:, None]).T.copy()):
+        at_serial[n] = there = each * (1.0 + there)
+    return _Solved(throughput=throughput, at_serial=at_serial.T)
+
+
+def _courses(works: Works, rates: _Rates, users: int, known: Array | None = None) -> Courses:
+    """Courses of several works at once; throughputs `known` for fewer users are not computed again."""
+    machine, number = rates.machine, np.arange(1.0, users + 1.0)
+    solved = _solve(works, rates, users, known)
+    if solved is None:
+        found = [_course(work, rates, users) for work in works.each()]
+        return Courses(
+            response_s=np.array([one.response_s for one in found]),
+            throughput_per_s=np.array([one.throughput_per_s for one in found]),
+            utilisation=np.array([one.utilisation for one in found]),
+            serial=np.array([one.serial for one in found]),
+        )
+    think, cpu, growth, delay, serial = (getattr(works, name)[:, None] for name in QUANTITIES)
+    serial = serial / machine.serial_speed
+    throughput = solved.throughput
+    needing = np.maximum(number - throughput * (think + delay) - solved.at_serial, 0.0)
+    demand = cpu * (1.0 + growth * crowding(needing, machine.cpus)) / machine.cpu_speed
+    busy = (throughput * demand + machine.background / machine.cpu_speed) / machine.cpus
+    return Courses(
+        response_s=number / throughput - think,
         throughput_per_s=throughput,
         utilisation=np.minimum(busy, 1.0),
         serial=np.minimum(throughput * serial, 1.0),
@@ -190,30 +301,31 @@ class Fit:
     n_effective: float
     """Combinations tried that agreed, as if equally well."""
 
+    works: Works = field(init=False, repr=False, compare=False)
+    """The draws as arrays."""
+
+    def __post_init__(self) -> None:
+        """Make the arrays, once for all predictions."""
+        object.__setattr__(self, "works", Works.of(self.draws))
+
     @property
     def central(self) -> Work:
         """Work with the median of each quantity."""
-        names = ("think_s", "cpu_s", "growth", "delay_s", "serial_s")
-        return Work(**{name: float(np.median([getattr(one, name) for one in self.draws])) for name in names})
+        return self.works.middle()
 
-    def courses(self, machine: Machine, users: int, changed: Changes | None = None) -> Courses:
-        """Prediction for `machine` by every draw."""
+    def courses(
+        self, machine: Machine, users: int, changed: Changes | None = None, known: Courses | None = None
+    ) -> Courses:
+        """Prediction for `machine` by every draw; those `known` for fewer users are not computed again."""
         rates, changes = _Rates.of(machine, users), changed or Changes()
-        works = [changes.of(work) for work in self.draws]
+        works = changes.of_all(self.works)
         if changes.cpu_error > 0.0:
             # Independent of the draws of the work, and the same for every machine.
             random = np.random.default_rng([SEED_OF_CHANGES, len(works)])
-            factors = np.exp(changes.cpu_error * random.permutation(_normal(len(works)))).tolist()
-            works = [
-                replace(work, cpu_s=work.cpu_s * factor) for work, factor in zip(works, factors, strict=True)
-            ]
-        found = [_course(work, rates, users) for work in works]
-        return Courses(
-            response_s=np.array([one.response_s for one in found]) * self.errors[:, None],
-            throughput_per_s=np.array([one.throughput_per_s for one in found]),
-            utilisation=np.array([one.utilisation for one in found]),
-            serial=np.array([one.serial for one in found]),
-        )
+            factors = np.exp(changes.cpu_error * random.permutation(_normal(len(works))))
+            works = replace(works, cpu_s=works.cpu_s * factors)
+        found = _courses(works, rates, users, None if known is None else known.throughput_per_s)
+        return replace(found, response_s=found.response_s * self.errors[:, None])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,6 +351,16 @@ class Changes:
             serial_s=work.serial_s * self.serial,
             delay_s=work.delay_s * self.delay,
             think_s=work.think_s if self.think_s is None else self.think_s,
+        )
+
+    def of_all(self, works: Works) -> Works:
+        """Works after the changes."""
+        return replace(
+            works,
+            cpu_s=works.cpu_s * self.cpu,
+            serial_s=works.serial_s * self.serial,
+            delay_s=works.delay_s * self.delay,
+            think_s=works.think_s if self.think_s is None else np.full(len(works), self.think_s),
         )
 
 
@@ -287,6 +409,11 @@ def fit(levels: Sequence[Level], machine: Machine, *, seed: int = 1) -> Fit:
     with the measured response times R, their standard errors s, and the model's own error
     :math:`\sigma` (sampling and importance resampling: Rubin, 1988, in *Bayesian Statistics 3*, 395-402).
 
+    Also one number of users shows what is served one at a time, where waits for a CPU are measured: each of
+    the others in progress at an arrival is there with probability :math:`p = Q_s / (X R)`, and is then waited
+    for, for the service time s. A delay does not grow with their number. The slope :math:`a s p` is compared
+    with that of a regression, with a from 0.4 to 1 for visits that are not all made at once.
+
     Parameters
     ----------
     levels : sequence of Level
@@ -303,6 +430,12 @@ def fit(levels: Sequence[Level], machine: Machine, *, seed: int = 1) -> Fit:
     """
     if not levels:
         raise InputError("levels is empty; give the measurement at one number of users or more")
+    return _fit(tuple(levels), machine, seed)
+
+
+@lru_cache(maxsize=8)
+def _fit(levels: tuple[Level, ...], machine: Machine, seed: int) -> Fit:
+    """Work that agrees with the measurement: the answer, its check and the rules ask for the same."""
     random = np.random.default_rng([seed, len(levels)])
     users = max(level.users for level in levels)
     rates = _Rates.of(machine, users)
@@ -318,13 +451,15 @@ def fit(levels: Sequence[Level], machine: Machine, *, seed: int = 1) -> Fit:
     error = np.array([level.response_error for level in levels])
     # With the work that was measured: by how much that may differ from all such work, the responses measured
     # with it cannot tell, since they would differ in the same way.
-    predicted = np.array(
-        [
-            _course(_work(*centre, rest=one, part=share), rates, users).response_s[index]
-            for one, share in zip(amount.tolist(), part.tolist(), strict=True)
-        ]
+    tried = Works(
+        **{name: np.full(TRIED, value) for name, value in zip(QUANTITIES, centre, strict=False)},
+        delay_s=amount * (1.0 - part),
+        serial_s=amount * part,
     )
+    predicted, throughput, at_serial = _tried(tried, rates, users, index)
     logs = -0.5 * ((predicted - measured) ** 2 / (error**2 + (MODEL_SD * measured) ** 2)).sum(axis=1)
+    slopes = (amount * part / machine.serial_speed)[:, None] * at_serial / (throughput * predicted)
+    logs += _agreement(levels, slopes * random.uniform(SEEN_LEAST, 1.0, TRIED)[:, None])
     weights = np.exp(logs - logs.max())
     weights /= weights.sum()
     kept = np.searchsorted(np.cumsum(weights), (np.arange(DRAWS) + random.uniform()) / DRAWS)
@@ -345,6 +480,29 @@ def fit(levels: Sequence[Level], machine: Machine, *, seed: int = 1) -> Fit:
         errors=np.exp(MODEL_SD * random.permutation(_normal(DRAWS))),
         n_effective=float(1.0 / (weights**2).sum()),
     )
+
+
+def _tried(works: Works, rates: _Rates, users: int, index: NDArray[np.int64]) -> tuple[Array, Array, Array]:
+    """Responses, throughputs and numbers at what serves one at a time, of shape (works, levels)."""
+    solved = _solve(works, rates, users)
+    if solved is None:
+        found = [_course(work, rates, users) for work in works.each()]
+        return (
+            np.array([one.response_s[index] for one in found]),
+            np.array([one.throughput_per_s[index] for one in found]),
+            np.array([one.at_serial[index] for one in found]),
+        )
+    throughput = solved.throughput[:, index]
+    return (index + 1.0) / throughput - works.think_s[:, None], throughput, solved.at_serial[:, index]
+
+
+def _agreement(levels: Sequence[Level], slopes: Array) -> Array:
+    """Logarithms of the likelihood of combinations with these slopes, of shape (tried, levels)."""
+    measured = np.array([math.nan if one.rest_slope_s is None else one.rest_slope_s for one in levels])
+    error = np.array([one.rest_slope_error for one in levels])
+    known = ~np.isnan(measured) & np.isfinite(error)
+    result: Array = -0.5 * (((slopes - measured) / error)[:, known] ** 2).sum(axis=1)
+    return result
 
 
 def _work(think_s: float, cpu_s: float, growth: float, *, rest: float, part: float) -> Work:

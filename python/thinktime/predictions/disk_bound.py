@@ -344,14 +344,15 @@ def _sentences(prediction: Prediction, b: Configuration) -> list[str]:
         sentences.append(f"{text('elapsed_a_s')} on A become {text('elapsed_b_s')} on B.")
     if has_elapsed and b.elapsed_s is not None:
         measured = point(b.elapsed_s)
-        error = prediction["elapsed_b_s"] / measured - 1.0
+        error = prediction.number("elapsed_b_s") / measured - 1.0
         sentences.append(
             f"Measured on B were {shown.quantity(measured, 's')}: the prediction differs by "
             f"{shown.quantity(error, 'share')}."
         )
-    if abs(prediction["ratio_as_printed"] / prediction["ratio"] - 1.0) > 1e-9:
+    if abs(prediction.number("ratio_as_printed") / prediction.number("ratio") - 1.0) > 1e-9:
+        printed = shown.number(prediction.number("ratio_as_printed"))
         sentences.append(
-            f"As printed, the thesis would give {shown.number(prediction['ratio_as_printed'])}: it uses the "
+            f"As printed, the thesis would give {printed}: it uses the "
             "queue of A unchanged, and so counts the change in the number loaded twice."
         )
     return sentences

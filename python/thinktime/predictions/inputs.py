@@ -7,7 +7,6 @@ ending, its unit; its type determines how a text is read; the string below it is
 from __future__ import annotations
 
 import ast
-import difflib
 import inspect
 import re
 import textwrap
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from thinktime import toml
-from thinktime.errors import InputError
+from thinktime.errors import InputError, offered
 from thinktime.quantity import parse_bytes, parse_seconds
 from thinktime.stats.estimate import Estimate
 
@@ -210,9 +209,7 @@ def of_file(inputs: Sequence[Input], path: Path) -> Given:
     values = {}
     for key, value in toml.read(path).items():
         if key not in by_key:
-            near = difflib.get_close_matches(key, by_key, 1)
-            hint = f"did you mean {near[0]}?" if near else f"the inputs are {', '.join(by_key)}"
-            raise InputError(f"{path}: {key}: is not an input of the model; {hint}")
+            raise InputError(f"{path}: {key}: is not an input of the model; {offered(key, by_key)}")
         values[by_key[key].field] = by_key[key].read(value, f"{path}: {key}")
     return Given.of(values, str(path))
 
@@ -233,7 +230,7 @@ def check_complete(inputs: Sequence[Input], given: Given, *, of: str = "", remed
 
 
 def seconds(given: object, item: str) -> float | Estimate:
-    """Time in seconds, of ``50ms``, a number of seconds, or ``39.8ms+-2.5ms``.
+    """Time in seconds, of ``50ms`` or ``39.8ms+-2.5ms``; a number (in a file) is one of seconds.
 
     Raises
     ------
@@ -242,7 +239,12 @@ def seconds(given: object, item: str) -> float | Estimate:
     """
 
     def time(text: str) -> float:
-        return parse_seconds(text, item) if UNIT.search(text) else _plain(text, item)
+        if not isinstance(given, str):
+            return _plain(text, item)
+        value = parse_seconds(text, item)
+        if value > LARGEST:
+            raise InputError(f"{item} {text}: is too large to compute with; give at most {LARGEST:g}s")
+        return value
 
     return _with_interval(given, item, time, "s")
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from thinktime.documents import charts
+from thinktime.documents import charts, palette
 from thinktime.documents import format as shown
-from thinktime.documents.document import Cell, Col, Cols, Document, Figure, Finding, Key, Section, Table
+from thinktime.documents.document import Cell, Col, Cols, Document, Figure, Finding, Section, Table
 from thinktime.documents.series import Point, Series
 from thinktime.documents.wording import capital
 from thinktime.models.paging import eligible_limit, throughput
@@ -46,12 +47,12 @@ LABELS = {
 SIMULATED = {"throughput_per_s": "interactions_per_s"}
 """Quantities of the model whose name in the simulation differs."""
 CURVES = {
-    "useful_share": Key("useful", colour="user", shape="line"),
-    "idle_share": Key("idle", colour="other", shape="line"),
+    "useful_share": palette.state("useful", "line"),
+    "idle_share": palette.state("idle", "line"),
 }
 OBSERVED = {
-    "useful_share": Key("useful, simulated", colour="user", shape="diamond"),
-    "idle_share": Key("idle, simulated", colour="other", shape="diamond"),
+    "useful_share": palette.state("useful, simulated", "diamond"),
+    "idle_share": palette.state("idle, simulated", "diamond"),
 }
 SHARES = charts.Axis("share of the processors' time", format=".0%", low=0.0, high=1.0)
 COMPARED = {
@@ -111,6 +112,7 @@ def document(
     *,
     levels: int = 16,
     simulation: Simulation | None = None,
+    show: Callable[[int], None] | None = None,
 ) -> Document:
     """Document on one machine, its number of eligible processes, and each range of a parameter.
 
@@ -124,12 +126,22 @@ def document(
         Largest number of eligible processes to search.
     simulation : Simulation, optional
         By default nothing is simulated.
+    show : callable, optional
+        Called with the number of machines predicted so far.
 
     Raises
     ------
     InputError
         A parameter is not allowed, or needs something that the model does not have.
     """
+    done = itertools.count(1)
+
+    def one(given: Mapping[str, Any], value: float = math.nan) -> Machine:
+        found = predict(given, value, simulation=simulation)
+        if show is not None:
+            show(next(done))
+        return found
+
     multics = of_parameters(parameters)
     facts = [(name, _written(value)) for name, value in multics.parameters.items()]
     warnings = [
@@ -137,11 +149,11 @@ def document(
         for name in multics.ignored
     ]
     sections = [
-        machine(predict(parameters, simulation=simulation), facts, warnings),
+        machine(one(parameters), facts, warnings),
         eligible(eligible_limit.levels(multics.machine, levels)),
     ]
     for name, values in ranges.items():
-        machines = [predict({**parameters, name: value}, value, simulation=simulation) for value in values]
+        machines = [one({**parameters, name: value}, value) for value in values]
         sections.append(sweep(name, machines))
     replicated = (
         ()
@@ -240,8 +252,8 @@ def _simulated(result: Machine) -> Table:
 
 def eligible(prediction: Prediction) -> Section:
     """Section on the number of processes that are always eligible."""
-    best = shown.count(int(prediction["optimum"]), "process")
-    share = shown.quantity(prediction["optimum_share"], "share")
+    best = shown.count(int(prediction.number("optimum")), "process")
+    share = shown.quantity(prediction.number("optimum_share"), "share")
     low, high, thrashing = (prediction[name] for name in ("good_from", "good_to", "thrashing_from"))
     return Section(
         name="paging-levels",
@@ -276,11 +288,13 @@ def _levels(prediction: Prediction) -> Table:
     }
 
     def cells(number: int) -> list[Cell]:
-        values = [(float(prediction[name][number - 1]), prediction.quantity(name).unit) for name in headings]
+        values = [
+            (float(prediction.array(name)[number - 1]), prediction.quantity(name).unit) for name in headings
+        ]
         return [modelled(value, unit) if math.isfinite(value) else None for value, unit in values]
 
     return Table.of(
-        range(1, len(prediction["throughput_per_s"]) + 1),
+        range(1, len(prediction.array("throughput_per_s")) + 1),
         Col("eligible", lambda number: str(number)),
         Cols(tuple(headings.values()), cells),
         name="paging-levels",
@@ -289,8 +303,8 @@ def _levels(prediction: Prediction) -> Table:
 
 
 def _criteria(prediction: Prediction) -> Table:
-    throughput = prediction["throughput_per_s"]
-    transfer = shown.quantity(prediction["transfer_s"], "s")
+    throughput = prediction.array("throughput_per_s")
+    transfer = shown.quantity(prediction.number("transfer_s"), "s")
     rules = {
         "optimum": "greatest throughput, by search",
         "lifetime_criterion": f"lifetime at least the time of a page's transfer, {transfer} (L = S)",
@@ -299,13 +313,13 @@ def _criteria(prediction: Prediction) -> Table:
     }
 
     def reached(name: str) -> Estimate | None:
-        number = int(prediction[name])
+        number = int(prediction.number(name))
         return modelled(throughput[number - 1] / float(throughput.max()), "share") if number else None
 
     return Table.of(
         rules,
         Col("rule", lambda name: rules[name]),
-        Col("processes", lambda name: str(int(prediction[name])) if prediction[name] else "none"),
+        Col("processes", lambda name: str(int(prediction.number(name)) or "none")),
         Col("of the greatest throughput", reached),
         name="paging-criteria",
         caption="Number of eligible processes by each rule",
@@ -313,17 +327,19 @@ def _criteria(prediction: Prediction) -> Table:
 
 
 def _levels_figure(prediction: Prediction) -> Figure:
-    numbers = range(1, len(prediction["useful_share"]) + 1)
+    numbers = range(1, len(prediction.array("useful_share")) + 1)
     series = Series(
         [
-            Point(key=key, x=number, label=str(number), y=modelled(prediction[name][number - 1], "share"))
+            Point(
+                key=key, x=number, label=str(number), y=modelled(prediction.array(name)[number - 1], "share")
+            )
             for name, key in CURVES.items()
             for number in numbers
         ]
     )
     useful, last = (
         shown.quantity(float(value), "share")
-        for value in (prediction["optimum_share"], prediction["useful_share"][-1])
+        for value in (prediction.number("optimum_share"), prediction.array("useful_share")[-1])
     )
     return Figure(
         name="paging-levels-chart",
@@ -389,7 +405,10 @@ def _sweep_figure(name: str, machines: Sequence[Machine]) -> Figure:
     lines = Series(
         [
             Point(
-                key=key, x=item.value, label=f"{item.value:g}", y=modelled(item.prediction[quantity], "share")
+                key=key,
+                x=item.value,
+                label=f"{item.value:g}",
+                y=modelled(item.prediction.number(quantity), "share"),
             )
             for quantity, key in CURVES.items()
             for item in machines

@@ -56,6 +56,7 @@ def section(
         tables=(*tables, _figures(name, prediction, labels, n), assumptions(name, prediction)),
         caveats=(*caveats(prediction), *warnings),
         method=f"{capital(prediction.method)}. {prediction.source}.{interval(prediction)}",
+        result=prediction.to_dict(),
     )
 
 

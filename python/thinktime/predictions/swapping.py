@@ -109,11 +109,14 @@ def _cell(value: object, unit: str) -> Cell:
 
 def _changes(prediction: Prediction, changes: Sequence[tuple[str, Prediction]]) -> Table:
     """Table of the other machines below the machine as it is."""
-    base = float(prediction["throughput_per_s"])
+    base = prediction.number("throughput_per_s")
     return Table.of(
         (("as it is", prediction), *changes),
         Col("machine", lambda item: item[0]),
-        Col("change in throughput", lambda item: modelled(item[1]["throughput_per_s"] / base - 1.0, "share")),
+        Col(
+            "change in throughput",
+            lambda item: modelled(item[1].number("throughput_per_s") / base - 1.0, "share"),
+        ),
         Cols(
             COMPARED.values(),
             lambda item: [predicted.estimate(item[1].quantity(name)) for name in COMPARED],

@@ -18,6 +18,8 @@ from thinktime.errors import InputError
 if TYPE_CHECKING:
     from thinktime.documents.document import Document, Section
     from thinktime.log import Log
+    from thinktime.results import Result
+    from thinktime.stats.estimate import NotApplicable
 
 Accepts = Literal["one log", "logs", "a log, or two", "runs"]
 """Inputs of a question: one log; one or several, which are compared; a log or a pair; a folder of runs."""
@@ -78,6 +80,8 @@ class Question:
     options: ClassVar[type[Any]] = Options
     in_report: ClassVar[bool] = True
     """True if the report of a log has a section for it."""
+    folded: ClassVar[bool] = False
+    """True if few readers of a report need more of its section than the first sentence."""
     silent: ClassVar[bool] = False
     """True if a report omits the section where it does not apply, instead of giving the reason."""
 
@@ -144,8 +148,10 @@ class Question:
         """
         chosen = self.options() if options is None else options
         if len(logs) == 1:
-            return self.section(self.analyse(logs[0], chosen), chosen)
-        return self.comparison_section(self.compare(logs, chosen), chosen)
+            result = self.analyse(logs[0], chosen)
+            return with_result(self.section(result, chosen), result)
+        result = self.compare(logs, chosen)
+        return with_result(self.comparison_section(result, chosen), result)
 
     def document(self, logs: Sequence[Any], options: Any = None) -> Document:
         """Page of the answer; its first sentences are the findings."""
@@ -175,6 +181,11 @@ class Question:
     def files(self, logs: Sequence[Any], options: Any) -> Mapping[Path, str]:
         """Files that the options ask to be written, with their text; a command writes them."""
         return {}
+
+
+def with_result(section: Section, result: Result | NotApplicable) -> Section:
+    """Section that also has the values behind it, for programs."""
+    return replace(section, result=result.to_dict())
 
 
 @overload

@@ -2,37 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from thinktime.documents.document import Document, Figure, Finding, Highlight, Section, Table
+from thinktime.errors import InputError
 
 if TYPE_CHECKING:
     from thinktime.analyses import Question
     from thinktime.analyses.recording.analysis import Recording
     from thinktime.log import Log
 
-__all__ = ["build"]
+__all__ = ["build", "report"]
 
 
-def build(logs: Sequence[Log]) -> Document:
-    """Report of one log, or of several with their comparison first.
+Show = Callable[..., None]
+"""Callback ``(done, total=..., stage=...)``: questions answered, all of them, and the one that comes now."""
+
+
+def report(*logs: Log | str | Path, on_progress: Show | None = None) -> Document:
+    """Report of one log, or of several with their comparison first; `thinktime.render` makes a page of it.
+
+    Parameters
+    ----------
+    *logs : Log or path
+        One or more.
+    on_progress : callable, optional
+        Called before each question with the number answered, and with ``total`` and ``stage`` by name.
 
     Raises
     ------
-    ValueError
-        `logs` is empty.
+    InputError
+        No log is given.
     LogError
-        A part of a log cannot be read.
+        A log, or a part of it, cannot be read.
+
+    Examples
+    --------
+    >>> page = thinktime.render(thinktime.report("run"), "html")
+    >>> pathlib.Path("report.html").write_text(page)
     """
+    from thinktime.log import Log
+
+    return build([item if isinstance(item, Log) else Log.open(item) for item in logs], on_progress)
+
+
+def build(logs: Sequence[Log], show: Show | None = None) -> Document:
+    """Report of logs that are open, at least one; `show` is told of each question."""
     if not logs:
-        raise ValueError("logs: a report needs at least one")
-    documents = [_of_one(log) for log in logs]
+        raise InputError("logs: none is given; a report needs at least one")
+    documents = [_of_one(log, show) for log in logs]
     return documents[0] if len(documents) == 1 else _joined(logs, documents)
 
 
-def _of_one(log: Log) -> Document:
+def _of_one(log: Log, show: Show | None = None) -> Document:
     from thinktime.analyses import QUESTIONS
     from thinktime.analyses.recording import section as recording
     from thinktime.log.border import changes, reading
@@ -41,14 +66,17 @@ def _of_one(log: Log) -> Document:
     from thinktime.reports.summary_facts import LogFacts
 
     changed = changes([log])
-    warnings = tuple(Finding(text=text, tone="warning") for text in changed)
+    unfinished = (f"{log.unfinished}.",) if log.unfinished else ()
+    warnings = tuple(Finding(text=text, tone="warning") for text in (*changed, *unfinished))
     cards = (CHANGED,) if changed else ()
     results, sections = {}, []
-    for question in QUESTIONS:
-        if question.in_report:
-            results[question.name], section = _answered(question, log)
-            if section is not None:
-                sections.append(section)
+    asked = [question for question in QUESTIONS if question.in_report]
+    for number, question in enumerate(asked):
+        if show is not None:
+            show(number, total=len(asked), stage=f"{log.path}: {question.name}")
+        results[question.name], section = _answered(question, log)
+        if section is not None:
+            sections.append(section)
     with reading(log):
         facts = LogFacts.of(results)
         if facts is None:
@@ -91,7 +119,7 @@ def _answered(question: Question, log: Log) -> tuple[Any, Section | None]:
     try:
         with reading(log):
             result = question.analyse(log, options)
-            section = question.section(result, options)
+            section = replace(question.section(result, options), folded=question.folded)
             return result, None if question.silent and section.not_applicable else section
     except LogError as error:
         reason = NotApplicable(f"this question could not be answered: {error}")
@@ -105,7 +133,9 @@ def _subtitle(result: Recording) -> str:
     intervals = shown.count(result.intervals, "interval")
     start = f" from {shown.moment(result.first_start)}" if result.first_start else ""
     host = recording.host_words(result.host)
-    return f"{host}. Recorded{start} for {shown.duration(result.measured_s)} in {intervals}."
+    crowd = None if result.workload is None else recording.users_played(result.workload)
+    played = f" Synthetic users: {crowd}." if crowd else ""
+    return f"{host}. Recorded{start} for {shown.duration(result.measured_s)} in {intervals}.{played}"
 
 
 def _joined(logs: Sequence[Log], documents: Sequence[Document]) -> Document:
@@ -162,6 +192,7 @@ def _renamed(section: Section, prefix: str, group: str) -> Section:
     return replace(
         section,
         name=prefix + section.name,
+        short=section.short or section.name,
         group=group,
         tables=tuple(map(table, section.tables)),
         figures=tuple(map(figure, section.figures)),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from thinktime.analyses.response.decomposition_section import crowd
 from thinktime.documents import format as shown
 from thinktime.documents.document import Cell, Highlight
 from thinktime.documents.wording import bare, noun
-from thinktime.reports.summary_facts import SATURATED, LogFacts, crowd_of
+from thinktime.reports.summary_facts import SATURATED, LogFacts
 
 
 def highlights(facts: LogFacts) -> tuple[Highlight, ...]:
@@ -93,7 +94,7 @@ def _response(facts: LogFacts) -> Highlight | None:
     group = facts.crowd
     if group is None or group.response is None:
         return None
-    whom = f"with {crowd_of(group)}" if facts.populations else "all interactions"
+    whom = f"with {crowd(group)}" if facts.populations else "all interactions"
     note = f"{whom}; median {shown.quantity(group.response.p50.value, 's')}"
     return Highlight(
         name="response",
@@ -110,7 +111,7 @@ def _throughput(facts: LogFacts) -> Highlight | None:
     if not groups:
         return None
     best, value = max(groups, key=lambda pair: pair[1].value)
-    note = f"maximum, with {crowd_of(best)}"
+    note = f"maximum, with {crowd(best)}"
     return Highlight(
         name="throughput",
         label="Interactions completed",

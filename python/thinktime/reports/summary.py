@@ -12,11 +12,12 @@ from thinktime.analyses.health import section as health
 from thinktime.analyses.health import words
 from thinktime.analyses.recording.analysis import SHORT
 from thinktime.analyses.recording.section import host_name, host_words
+from thinktime.analyses.response.decomposition_section import crowd
 from thinktime.analyses.response.decomposition_section import sentence as parts_sentence
 from thinktime.documents import format as shown
 from thinktime.documents.document import Finding
 from thinktime.documents.wording import bare, capital, few_attributed, listed, noun, one_of, share
-from thinktime.reports.summary_facts import SATURATED, LogFacts, crowd_of
+from thinktime.reports.summary_facts import SATURATED, LogFacts
 from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
@@ -166,12 +167,12 @@ def _response(facts: LogFacts) -> Finding | None:
     group = facts.crowd
     if group is None or group.response is None:
         return None
-    crowd = f" with {crowd_of(group)}" if facts.populations else ""
+    whom = f" with {crowd(group)}" if facts.populations else ""
     stretch = ""
     if group.stretch is not None:
         stretch = f"; the stretch factor (response over service) is {shown.number(group.stretch.value)}"
     return Finding(
-        f"The median response time{crowd} is {shown.estimate(group.response.p50)}, "
+        f"The median response time{whom} is {shown.estimate(group.response.p50)}, "
         f"the 90th percentile {shown.estimate(group.response.p90)}{stretch}.",
         section="response",
     )
@@ -181,7 +182,7 @@ def _parts(facts: LogFacts) -> Finding | None:
     group = facts.crowd
     if group is None:
         return None
-    text = parts_sentence(group, f"At {crowd_of(group)}" if facts.populations else "On average")
+    text = parts_sentence(group, f"At {crowd(group)}" if facts.populations else "On average")
     return None if text is None else Finding(text, section="response")
 
 
@@ -189,9 +190,12 @@ def _crowding(facts: LogFacts) -> Finding | None:
     if facts.response is None or facts.response.growth is None or len(facts.populations) < 2:
         return None
     first, last = facts.populations[0], facts.populations[-1]
-    growth = shown.estimate(facts.response.growth)
+    found = facts.response.growth
+    if found.low is not None and found.high is not None and found.low <= 1.0 <= found.high:
+        return None  # Not told from no growth at all: no finding.
+    growth = shown.estimate(found)
     return Finding(
-        f"The median response time with {crowd_of(last)} is {growth} times that with {crowd_of(first)}.",
+        f"The median response time with {crowd(last)} is {growth} times that with {crowd(first)}.",
         section="response",
     )
 
@@ -223,6 +227,13 @@ def _scheduling(facts: LogFacts) -> Finding | None:
 def _warnings(facts: LogFacts) -> list[Finding]:
     record = facts.recording
     warnings = []
+    played = None if record.workload is None else record.workload.crowd
+    if played is not None and played.asked and played.started is not None and played.started < played.asked:
+        text = (
+            f"{shown.count(played.asked, 'user')} were asked for and {shown.number(played.started)} started: "
+            "numbers of users in this report are those asked for. Give each number more time (--step)."
+        )
+        warnings.append(Finding(text, section="recording", tone="warning"))
     partial = facts.users_partial
     if partial is not None:
         warnings.append(Finding(few_attributed(partial), section="users", tone="warning"))

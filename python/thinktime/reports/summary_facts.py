@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from thinktime.analyses.overhead.section import requests
 from thinktime.analyses.recording.analysis import Recording
-from thinktime.documents.wording import few, range_of, users
+from thinktime.documents.wording import few
 from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
@@ -112,7 +112,9 @@ class LogFacts:
         if check is None or self.limit is None or self.limit[0] != LIMITS["cpu"]:
             return None
         full, without = check.values["full"], check.values["full_without"]
-        return (full, without) if without < SATURATED else None
+        if isinstance(full, float) and isinstance(without, float) and without < SATURATED:
+            return full, without
+        return None
 
     @property
     def populations(self) -> list[ResponseGroup]:
@@ -127,9 +129,3 @@ class LogFacts:
             return None
         group = self.populations[-1] if self.populations else self.response.overall
         return None if group.response is None else group
-
-
-def crowd_of(group: ResponseGroup) -> str:
-    """Number of users of a group of interactions, in words: 3 to 4 users."""
-    low, high = group.population_low, group.population_high
-    return users(group.label if low is None or high is None else range_of(low, high))

@@ -15,9 +15,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from thinktime.errors import InputError, WorkError
+from thinktime.errors import InputError, InterruptedWorkError, WorkError, offered
 from thinktime.log import facts
-from thinktime.log.design import Design, nearest
+from thinktime.log.design import Design
 from thinktime.log.runs import DESIGN_NAME, FILE_NAME, Cell, Level, Runs
 from thinktime.sources import simulated
 from thinktime.sources.simulated import LIMITS, Limits
@@ -88,7 +88,7 @@ def check(design: Design, limits: Limits = LIMITS) -> None:
     for name in (*design.responses, *(key for key in design.transformations if key != "*")):
         if name not in responses:
             raise InputError(
-                f"{design.name}: {design.system} has no response {name!r}; {nearest(name, list(responses))}"
+                f"{design.name}: {design.system} has no response {name!r}; {offered(name, responses)}"
             )
 
 
@@ -228,9 +228,8 @@ def run(
             pool.shutdown(wait=True, cancel_futures=True)
             if isinstance(error, KeyboardInterrupt):
                 done = work.progress()
-                raise WorkError(
-                    f"interrupted after {done.cells_done} of {done.cells} cells, which are kept; --resume "
-                    f"continues"
+                raise InterruptedWorkError(
+                    f"interrupted; {done.cells_done} of {done.cells} cells are kept; --resume continues"
                 ) from None
             raise
     if progress is not None:

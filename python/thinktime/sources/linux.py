@@ -94,7 +94,7 @@ class Examination:
 
 def record(
     log: str | Path,
-    options: RecordOptions,
+    options: RecordOptions | None = None,
     mode: Mode = "create",
     on_progress: Callable[[_Progress], None] | None = None,
     on_notice: Callable[[str], None] | None = None,
@@ -107,8 +107,8 @@ def record(
     ----------
     log : str or Path
         Folder of the log.
-    options : RecordOptions
-        Extent and interval of the recording.
+    options : RecordOptions, optional
+        Extent and interval of the recording; by default, a sample every 5 s until a signal.
     mode : {"create", "resume", "replace"}
         For a log that already exists: refuse it, append a session to it, or remove it first.
     on_progress : callable, optional
@@ -134,8 +134,12 @@ def record(
     """
     from thinktime import _native
 
+    if Path(log).is_file():
+        raise InputError(f"{log}: is a file; name a folder that does not exist yet")
     try:
-        summary = _native.record(str(log), mode, options._given(), on_progress, on_notice)
+        summary = _native.record(
+            str(log), mode, (options or RecordOptions())._given(), on_progress, on_notice
+        )
     except ValueError as error:
         raise InputError(str(error)) from error
     except _native.NativeRecordError as error:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from thinktime.errors import InputError, WorkError
+from thinktime.errors import NAMES_MAX, InputError, WorkError, offered
+from thinktime.log.log import UNFINISHED
 from thinktime.log.runs import Runs, over_replications
-from thinktime.stats.estimate import Caveat, NotApplicable
+from thinktime.results import Result
+from thinktime.stats.estimate import Caveat, NotApplicable, Plain
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,6 +38,8 @@ class Limits:
     """Memory of the replications that run at one time, bytes; fewer run together where it would not do."""
 
 
+SHOWN = 8
+"""Responses in the short text of a simulation."""
 WARM_UP_LONG = 0.1
 """Share of a run that MSER-5 may cut without a caveat."""
 LIMITS = Limits()
@@ -59,7 +63,7 @@ class SystemParameter:
 
     name: str
     unit: str
-    default: Any
+    default: Plain
     """None if it is required."""
     allowed: str
     """Allowed values, as a remedy: "give ..."."""
@@ -125,11 +129,11 @@ def find(name: str) -> System:
     """
     by_name = {system.name: system for system in systems()}
     if name not in by_name:
-        raise InputError(f"there is no simulated system {name!r}; the systems are {', '.join(by_name)}")
+        raise InputError(f"{name}: there is no such simulated system; {offered(name, by_name)}")
     return by_name[name]
 
 
-def resolve(system: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+def resolve(system: str, parameters: Mapping[str, object]) -> dict[str, Any]:
     """All parameters of `system`, with defaults filled in and distributions written out.
 
     Raises
@@ -141,7 +145,7 @@ def resolve(system: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_cost(
-    system: str, parameters: Mapping[str, Any], *, replications: int, limits: Limits = LIMITS
+    system: str, parameters: Mapping[str, object], *, replications: int, limits: Limits = LIMITS
 ) -> None:
     """Refuse replications whose estimated cost is above the limits, without simulating them.
 
@@ -154,7 +158,7 @@ def check_cost(
     _call(simulation.check_cost, replications, (limits.max_events, limits.max_memory))
 
 
-def machine(system: str, parameters: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def machine(system: str, parameters: Mapping[str, object] | None = None) -> dict[str, Any]:
     """Facts about the machine for a log's manifest, in addition to its parameters, without simulating it.
 
     Raises
@@ -165,7 +169,7 @@ def machine(system: str, parameters: Mapping[str, Any] | None = None) -> dict[st
     return _prepare(system, parameters).machine()
 
 
-def responses(system: str, parameters: Mapping[str, Any] | None = None) -> dict[str, str]:
+def responses(system: str, parameters: Mapping[str, object] | None = None) -> dict[str, str]:
     """Unit of each response of a system, by name, without simulating it.
 
     Raises
@@ -176,12 +180,14 @@ def responses(system: str, parameters: Mapping[str, Any] | None = None) -> dict[
     return {name: unit for name, unit, *_ in _prepare(system, parameters).responses()}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Simulated:
-    """Replications of one configuration."""
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Simulated(Result):
+    """Replications of one configuration: a row of its main table is the estimate of a response."""
+
+    MAIN: ClassVar[str] = "responses"
 
     system: str
-    parameters: dict[str, Any]
+    parameters: dict[str, Plain]
     """All parameters, defaults included."""
     seed: int
     """Of all random numbers."""
@@ -212,8 +218,7 @@ class Simulated:
         InputError
             There is no such response.
         """
-        if response not in self.units:
-            raise InputError(f"{self.system} has no response {response!r}; it has: {', '.join(self.units)}")
+        self._check(response)
         from thinktime.stats.series.shares import quantile_of_replications
 
         unit = self.units[response]
@@ -224,14 +229,69 @@ class Simulated:
         parts = [(self._replications.distributions(at) or [])[index] for at in range(len(self.responses))]
         return quantile_of_replications(parts, q, level).with_unit(unit)
 
+    def values(self, responses: Sequence[str]) -> list[float]:
+        """Values of `estimate` without their intervals, in a small part of the time; nan where it has none.
+
+        Raises
+        ------
+        InputError
+            There is no such response.
+        """
+        import numpy as np
+
+        from thinktime.stats.series.shares import Pooled
+
+        found, pooled = [], dict[int, Pooled]()
+        counted = [self._replications.distributions(at) or [] for at in range(len(self.responses))]
+        for response in responses:
+            self._check(response)
+            values = [value for value in self.responses[response].to_list() if value is not None]
+            if response not in self.quantiles or not values:
+                found.append(float(np.mean(values)) if values else math.nan)
+                continue
+            index, q = self.quantiles[response]
+            if index not in pooled:
+                pooled[index] = Pooled.of([each[index] for each in counted])
+            found.append(pooled[index].quantile(q))
+        return found
+
+    def _check(self, response: str) -> None:
+        if response not in self.units:
+            raise InputError(f"{self.system} has no response {response!r}; it has: {', '.join(self.units)}")
+
     def estimates(self, level: float = 0.95) -> dict[str, Estimate | NotApplicable]:
         """Estimate of every response, by name."""
         return {name: self.estimate(name, level) for name in self.units}
 
     @property
+    def length_s(self) -> float:
+        """Simulated time of a replication [s], the warm-up included."""
+        return float(str(self.parameters["length"]))
+
+    def to_dict(self) -> dict[str, Plain]:
+        """All fields, and the estimate of every response, as plain values in SI units."""
+        estimates: dict[str, Plain] = {name: item.to_dict() for name, item in self.estimates().items()}
+        return Result.to_dict(self) | {"estimates": estimates}
+
+    def _records(self) -> Sequence[Mapping[str, object]]:
+        return [
+            {"response": name, "estimate": item, "unit": self.units[name]}
+            for name, item in self.estimates().items()
+        ]
+
+    def __repr__(self) -> str:
+        """System and replications, and the first responses."""
+        count = len(self.responses)
+        runs = f"{count} {'replication' if count == 1 else 'replications'} of {self.length_s:g} s"
+        lines = [f"  {name}: {self.estimate(name)}" for name in list(self.units)[:SHOWN]]
+        rest = len(self.units) - SHOWN
+        more = [f"  and {rest} more responses: to_frame() has all"] if rest > 0 else []
+        return "\n".join([f"Simulated {self.system}: {runs}, seed {self.seed}", *lines, *more])
+
+    @property
     def caveats(self) -> tuple[Caveat, ...]:
         """Reasons to doubt the warm-up that MSER-5 found."""
-        share = self.warm_up_s / self.parameters["length"]
+        share = self.warm_up_s / self.length_s
         if self.warm_up_settled is False:
             return (Caveat("warm_up_not_settled"),)
         if self.warm_up_settled and share > WARM_UP_LONG:
@@ -282,18 +342,24 @@ class Simulated:
         InputError
             The log exists and `mode` is ``"create"``, or it cannot be written.
         """
-        for done, number in enumerate(self.responses["replication"]):
+        numbers = self.responses["replication"]
+        marker = Path(path) / UNFINISHED
+        for done, number in enumerate(numbers):
             opened = mode if done == 0 else "resume"
             _call(self._simulation.record, Path(path), opened, self.seed, number, self._replications, trace)
+            # Each replication is complete in itself: nothing else tells a part of them from all.
+            if done == 0 and len(numbers) > 1:
+                marker.write_text(f"{numbers[-1] + 1}\n", encoding="ascii")
             if progress is not None:
                 progress(done + 1)
+        marker.unlink(missing_ok=True)
 
 
 def simulate(
     system: str,
-    parameters: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, object] | None = None,
     *,
-    seed: int,
+    seed: int = 1,
     replications: int = 1,
     first_replication: int = 0,
     threads: int | None = None,
@@ -376,7 +442,7 @@ def simulate(
 
 def resume(
     path: str | Path,
-    parameters: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, object] | None = None,
     *,
     system: str | None = None,
     seed: int | None = None,
@@ -446,7 +512,7 @@ def _differs(system: str, name: str, value: Any, recorded: Mapping[str, Any]) ->
 
 def record(
     system: str,
-    parameters: Mapping[str, Any] | None,
+    parameters: Mapping[str, object] | None,
     path: str | Path,
     *,
     seed: int,
@@ -476,7 +542,7 @@ def record(
     return Runs.open(path).cells[0].replications()[0].responses
 
 
-def _prepare(system: str, parameters: Mapping[str, Any] | None) -> NativeSimulation:
+def _prepare(system: str, parameters: Mapping[str, object] | None) -> NativeSimulation:
     """System with checked parameters; the file of a script is read in place of its name."""
     from thinktime._native import NativeSimulation
 
@@ -489,6 +555,12 @@ def _prepare(system: str, parameters: Mapping[str, Any] | None) -> NativeSimulat
         prepared: NativeSimulation = _call(NativeSimulation, system, given)
     except TypeError as error:
         raise InputError(f"{system}: {error}") from None
+    except InputError as error:
+        names = str(error).partition("? there are: ")[2].split(", ")
+        if len(names) <= NAMES_MAX:
+            raise
+        hint = f"`thinktime systems {system}` lists all {len(names)}"
+        raise InputError(f"{str(error).partition(' there are: ')[0]} {hint}") from None
     return prepared
 
 

@@ -14,16 +14,19 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from thinktime import _native
-from thinktime.errors import InputError, WorkError
+from thinktime.errors import InputError, WorkError, offered
 from thinktime.log import Log, LogError, LogWriter
+from thinktime.log.users import crowd
+from thinktime.results import Result
+from thinktime.sources import room
 from thinktime.sources.linux import Recording, RecordOptions, session
 
 if TYPE_CHECKING:
@@ -42,7 +45,10 @@ if TYPE_CHECKING:
         _Workload,
     )
 
-Result = TypeVar("Result")
+Value = TypeVar("Value")
+
+WORKLOADS = ("prototype", "mixed", "empty")
+"""Names of the built-in workloads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +80,7 @@ class Plan:
     Parameters
     ----------
     workload : dict
-        Classes of interactions with their distributions, as `builtin_workload` gives them.
+        Classes of interactions with their distributions, as `workload` gives them.
     users : str
         ``"12"``, ``"1..12"`` or ``"1..12..3"``.
     step_s : float
@@ -114,6 +120,18 @@ class Plan:
         """
         return _checked(_native.schedule, self.users, self.step_s, self.ramp_s)
 
+    def playable(self) -> _Schedule:
+        """`schedule`, after a look at whether this machine has room for so many users.
+
+        Raises
+        ------
+        InputError
+            As `schedule`, or more users than this machine can start.
+        """
+        found = self.schedule()
+        room.check(max(step["users"] for step in found["steps"]), self.workload["array_bytes"])
+        return found
+
     def options(self) -> _PlayOptions:
         """All fields as the native player takes them."""
         return {
@@ -129,7 +147,7 @@ class Plan:
         }
 
 
-def builtin_workload(name: str) -> _Workload:
+def workload(name: str) -> _Workload:
     """Built-in workload of a name: ``prototype``, ``mixed`` or ``empty``.
 
     Raises
@@ -137,6 +155,10 @@ def builtin_workload(name: str) -> _Workload:
     InputError
         There is no workload of that name.
     """
+    if name not in WORKLOADS:
+        raise InputError(
+            f"{name}: there is no such workload; {offered(name, WORKLOADS)}; or name a file in JSON"
+        )
     return _checked(_native.workload, name)
 
 
@@ -162,14 +184,15 @@ def read_workload(path: Path) -> _Workload:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {error}; name a workload in JSON") from None
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{path}: cannot be read: {reason}; name a workload in JSON") from None
     try:
         return _checked(_native.read_workload, text)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
 
 
-def _checked(call: Callable[..., Result], *arguments: object) -> Result:
+def _checked(call: Callable[..., Value], *arguments: object) -> Value:
     """Result of a native function; a refused argument becomes an InputError, a failure a WorkError."""
     try:
         return call(*arguments)
@@ -321,16 +344,25 @@ class Interruption:
         signal.signal(number, signal.SIG_DFL)
 
 
-class PlayResult(TypedDict):
-    """Result of a play, as `thinktime play --format json` prints it."""
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Played(Result):
+    """Result of a play: a row of its main table is a number of users."""
 
+    MAIN: ClassVar[str] = "steps"
+
+    log: str
+    """Folder of the log."""
     outcome: _PlayOutcome
     """Counts, the driver's own CPU time, and whether the play was stopped."""
     steps: list[_StepSummary]
     """Response and service times by the number of users asked for."""
+    users_asked: int
+    """Most users asked for."""
     users_started: int
     """Users whose process was started by the end of the play."""
-    users_active: dict[int, int]
+    users_active: float | None
+    """Mean number of users with CPU time in an interval; None if nothing was recorded."""
+    users_typed: dict[int, int]
     """Users who typed, by the number of users asked for."""
     open_loop: bool
     """True for an open-loop play."""
@@ -338,17 +370,79 @@ class PlayResult(TypedDict):
     """Summary of the recorder; None if nothing was recorded."""
 
 
+def play(
+    log: str | Path,
+    plan: Plan,
+    *,
+    mode: Literal["create", "replace"] = "create",
+    interval_s: float | None = 0.5,
+    on_stage: Callable[[str], AbstractContextManager[OnProgress]] | None = None,
+) -> Played:
+    """Result of a play of `plan` into a new log, while this machine is recorded.
+
+    Parameters
+    ----------
+    log : str or Path
+        Folder of the log.
+    plan : Plan
+        Workload, users and think times.
+    mode : {"create", "replace"}
+        For a log that already exists: refuse it, or remove it first.
+    interval_s : float or None
+        Mean recording interval [s]; None to record only the interactions.
+    on_stage : callable, optional
+        Called with the name of each stage; returns a context with the callback of its progress.
+
+    Raises
+    ------
+    InputError
+        There is a log already and `mode` is ``"create"``, the plan cannot be played, or it asks for more
+        users than this machine can start.
+    WorkError
+        The users or the recorder failed, or a callback ended the play before there was a log.
+
+    Examples
+    --------
+    >>> plan = thinktime.Plan(workload=thinktime.workload("prototype"), users="1..8", step_s=10, seed=1)
+    >>> thinktime.play("run", plan)
+    """
+    path = Path(log)
+    plan.playable()
+    if path.exists() and mode == "create":
+        raise InputError(f"{path}: already exists; replace it, or choose another name")
+    stage = on_stage or _unwatched
+    with Terminals() as terminals:
+        with stage("measuring the baseline") as progress:
+            prepared = terminals.prepare(plan, progress)
+        with stage("playing") as progress:
+            return play_into(
+                terminals,
+                plan,
+                prepared,
+                path,
+                force=mode == "replace",
+                interval_s=interval_s,
+                on_progress=progress,
+            )
+
+
+def _unwatched(stage: str) -> AbstractContextManager[OnProgress]:
+    del stage
+    return nullcontext(lambda _: True)
+
+
 def play_into(
     terminals: Terminals,
     plan: Plan,
     prepared: _Prepared,
     path: Path,
+    *,
     force: bool,
     interval_s: float | None,
     on_progress: OnProgress,
-    facts: dict[str, Any] | None = None,
-) -> PlayResult:
-    """Result of a play of `plan` into a new log at `path`.
+    facts: Mapping[str, object] | None = None,
+) -> Played:
+    """Result of a play of `plan` into a new log at `path`, by users who have been prepared.
 
     This machine is recorded at `interval_s` unless that is None. The recording identifies users by session,
     so that each terminal is a user of the table ``users``. The manifest has the session of each user under
@@ -356,7 +450,7 @@ def play_into(
 
     Parameters
     ----------
-    facts : dict, optional
+    facts : mapping, optional
         More facts of the session, such as ``direct_costs``.
 
     Raises
@@ -373,18 +467,21 @@ def play_into(
         recording = nullcontext() if interval_s is None else Recording(writer, options)
         with recording:
             played = terminals.play(plan, prepared, writer, on_progress)
-    summary = recording.summary if isinstance(recording, Recording) else None
-    return {
-        "outcome": played["outcome"],
-        "steps": played["steps"],
-        "users_started": len(played["outcome"]["sessions"]),
-        "users_active": _active(path),
-        "open_loop": plan.open_loop,
-        "recording": summary,
-    }
+    users = crowd(Log.open(path))
+    return Played(
+        log=str(path),
+        outcome=played["outcome"],
+        steps=played["steps"],
+        users_asked=max((step["users"] for step in plan.schedule()["steps"]), default=0),
+        users_started=len(played["outcome"]["sessions"]),
+        users_active=None if users is None else users.active,
+        users_typed=_who_typed(path),
+        open_loop=plan.open_loop,
+        recording=recording.summary if isinstance(recording, Recording) else None,
+    )
 
 
-def _active(path: Path) -> dict[int, int]:
+def _who_typed(path: Path) -> dict[int, int]:
     """Users with an input, by the number of users asked for when it was due."""
     rows = Log.open(path).table("interactions").select("population", "user").unique().collect()
     return dict(rows.group_by("population").len().sort("population").iter_rows())

@@ -1,8 +1,9 @@
-"""Difference of two independent estimates."""
+"""Difference and ratio of two independent estimates."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from thinktime.errors import InputError
 from thinktime.stats import arguments
@@ -56,3 +57,41 @@ def difference(first: Estimate, second: Estimate) -> Estimate:
         high=high,
         level=second.level,
     )
+
+
+def ratio(first: Estimate, second: Estimate) -> Estimate:
+    r"""Second estimate over the first, of different and independent observations.
+
+    Both are positive, and so are the ends of their intervals; its interval is that of the `difference` of
+    their logarithms:
+
+    .. math:: \log U = \log r + \sqrt{\log^2(u_2 / \hat\theta_2) + \log^2(\hat\theta_1 / l_1)}
+
+    with :math:`r = \hat\theta_2 / \hat\theta_1`. The ratio has no interval where an end of either is missing
+    or not positive.
+
+    Parameters
+    ----------
+    first, second : Estimate
+        Positive, in one unit, at one level.
+
+    Raises
+    ------
+    InputError
+        An estimate is not positive, or the units or the levels differ.
+    """
+    for name, item in (("first", first), ("second", second)):
+        arguments.record(item, Estimate, name)
+        if item.value <= 0.0:
+            raise InputError(f"{name} is {item.value:g}; a ratio needs estimates above 0")
+    change = difference(_logarithm(first), _logarithm(second))
+    low, high = (None if end is None else math.exp(end) for end in (change.low, change.high))
+    value = second.value / first.value
+    return replace(change, value=value, unit="", low=low, high=high, method=f"ratio of {second.method}")
+
+
+def _logarithm(estimate: Estimate) -> Estimate:
+    low, high = (
+        None if end is None or end <= 0.0 else math.log(end) for end in (estimate.low, estimate.high)
+    )
+    return replace(estimate, value=math.log(estimate.value), low=low, high=high)

@@ -5,9 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
+from thinktime import notation
 from thinktime.escape import escaped
+
+Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"
+"""Values that JSON has: what every result gives as ``to_dict()``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -18,6 +22,8 @@ class Estimate:
     --------
     >>> Estimate(value=0.31, unit="s", low=0.28, high=0.34, n=120, method="order statistics")
     Estimate(0.31 s, 95 % interval 0.28 to 0.34, n=120, method='order statistics')
+    >>> print(Estimate(value=276e-6, unit="s", low=240e-6, high=312e-6, n=120, method="mean"))
+    276 ± 36 µs
     """
 
     value: float
@@ -45,10 +51,14 @@ class Estimate:
         """Estimate that describes what was observed, and says nothing about anything else."""
         return dataclasses.replace(self, low=None, high=None, method=method)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Plain]:
         """All fields by name, as plain Python numbers and strings."""
-        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        values: dict[str, Plain] = {item.name: getattr(self, item.name) for item in dataclasses.fields(self)}
         return values | {"caveat": None if self.caveat is None else self.caveat.to_dict()}
+
+    def __str__(self) -> str:
+        """Value and interval in a unit of their size, rounded to what the interval supports."""
+        return notation.plain(notation.estimate(self))
 
     def __repr__(self) -> str:
         """One line: value, unit, interval, n and method."""
@@ -79,9 +89,13 @@ class NotApplicable:
     remedy: str = ""
     """Data or options that would give one; empty where nothing would."""
 
-    def to_dict(self) -> dict[str, str]:
+    def to_dict(self) -> dict[str, Plain]:
         """Reason and remedy by name."""
         return {"not_applicable": self.reason, "remedy": self.remedy}
+
+    def __str__(self) -> str:
+        """One sentence: that there is no answer, why, and what would give one."""
+        return f"not applicable: {self.reason}{self.remedy and f'; {self.remedy}'}"
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -103,6 +117,6 @@ class Caveat:
         object.__setattr__(self, "kind", kind)
         object.__setattr__(self, "values", values)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Plain]:
         """Kind and values by name."""
         return {"kind": self.kind, **self.values}

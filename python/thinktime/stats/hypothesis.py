@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thinktime.errors import InputError
 from thinktime.stats import arguments
+from thinktime.stats.estimate import Plain
 
 ALPHA = 0.05
 """Default false-alarm rate of a test."""
@@ -40,7 +40,7 @@ class SignificanceTest:
         """True if the hypothesis is rejected at false-alarm rate `alpha`."""
         return self.p < arguments.level(alpha, "alpha")
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Plain]:
         """All fields by name."""
         return dataclasses.asdict(self)
 

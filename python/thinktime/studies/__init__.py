@@ -1,6 +1,6 @@
 """Studies: one per paper, its published tables with our values.
 
-A study is a folder: ``study.toml`` with parts, tables, tolerances, and claims with their conditions;
+A study is a folder: ``study.toml`` with the answer, parts, tables, tolerances, and claims with conditions;
 ``published/*.csv`` with the paper's tables as printed; ``measures.py`` with the measures that the claims are
 judged by, ``charts.py``, and modules that compute cells; ``study.py`` as the table of contents;
 ``verdict.json`` with the result at full length; and a README.
@@ -8,11 +8,10 @@ judged by, ``charts.py``, and modules that compute cells; ``study.py`` as the ta
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from typing import TYPE_CHECKING
 
-from thinktime.errors import InputError
+from thinktime.errors import InputError, offered
 
 if TYPE_CHECKING:
     from thinktime.studies.study import Study
@@ -38,8 +37,6 @@ def load(name: str) -> Study:
         There is no such study.
     """
     if name not in STUDIES:
-        near = difflib.get_close_matches(name.lower().replace("_", "-"), STUDIES, n=1, cutoff=0.4)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise InputError(f"there is no study {name!r}; the studies are {', '.join(STUDIES)}{hint}")
+        raise InputError(f"{name}: there is no such study; {offered(name, STUDIES)}")
     study: Study = importlib.import_module(STUDIES[name]).STUDY
     return study

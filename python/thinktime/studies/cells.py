@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 Kind = Literal["arithmetic", "fitted", "predicted"]
 """`arithmetic`: recomputed from printed inputs. `fitted`: the model was calibrated to the published
@@ -120,6 +120,10 @@ class Claim:
     """By which it is judged, with its values."""
     text: str
     """The claim, in plain words."""
+    why: str = ""
+    """Why it does not hold here; empty where the study gives no reason."""
+    measures: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """Numbers, estimates and texts by which it was judged; empty where nothing could be measured."""
 
 
 def held(claims: Iterable[Claim]) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from thinktime.documents.render.csv import field
-from thinktime.documents.render.json import dumped
+from thinktime.documents.render.json import records
 from thinktime.studies.cells import Cell, Claim
 
 HEADER = ("study", "table", "row", "quantity", "unit", "published", "ours", "low", "high", "n", "kind")
@@ -17,13 +17,13 @@ HEADER = ("study", "table", "row", "quantity", "unit", "published", "ours", "low
 
 
 def to_json(cells: Sequence[Cell], claims: Sequence[Claim]) -> str:
-    """Cells, then claims, as one list of objects.
+    """Cells, then claims, as one list of objects, in an answer of the kind ``cells``.
 
     A number that JSON cannot hold becomes null.
     """
     objects: list[dict[str, Any]] = [_cell(cell) for cell in cells]
     objects.extend(_claim(claim) for claim in claims)
-    return dumped(objects)
+    return records("cells", objects)
 
 
 def to_csv(cells: Sequence[Cell]) -> str:

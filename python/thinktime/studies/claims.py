@@ -33,7 +33,10 @@ estimate without a format is shown as in tables, ``0.31 ± 0.19``. A unit after 
 ``{shares:.1f %}`` is ``46.1 %, 57.0 %``, and with the names of a mapping ``vsio 46.1 %, page io 57.0 %``.
 Where several mappings have the same names, ``each`` is the text of one item, and ``{each}`` in the statistic
 all of them: ``each = "{name} {ours:.1f} for {theirs:.1f} ms"``. Where that does not do, the code gives the
-words itself.
+words itself. ``why`` is a text of the same kind: the reason, where a claim does not hold.
+
+A statement has the measures that its own conditions and statistic name, and those that it lists as
+``measures``: other texts of the study may use these, see `answers`.
 """
 
 from __future__ import annotations
@@ -41,6 +44,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import re
 import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -50,11 +54,13 @@ from typing import Any
 import numpy as np
 
 from thinktime.documents import format as shown
-from thinktime.errors import InputError
+from thinktime.errors import InputError, offered
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.hypothesis import ALPHA
 from thinktime.studies.estimates import scaled
 
+_FORM = re.compile(r"(?:\+?,?(?:\.\d)?[efg]?i?)?(?: .+)?")
+"""Format of a number, of which `i` asks for the interval, and a unit."""
 Scope = Mapping[str, Any]
 """Measures, amounts and functions by name: numbers, estimates, texts, and lists and mappings of these."""
 
@@ -215,6 +221,23 @@ class Expression:
     text: str
     tree: ast.expr = field(init=False, repr=False, compare=False)
 
+    @property
+    def names(self) -> frozenset[str]:
+        """Names in it, but those of functions."""
+        called = {id(node.func) for node in ast.walk(self.tree) if isinstance(node, ast.Call)}
+        return frozenset(
+            node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name) and id(node) not in called
+        )
+
+    @property
+    def items(self) -> tuple[tuple[str, str], ...]:
+        """Names with the item of each that is asked for: ``share.new.low`` is share and new."""
+        return tuple(
+            (node.value.id, node.attr)
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        )
+
     def __post_init__(self) -> None:
         """Parse the text, so that a mistake is found when the file is read."""
         try:
@@ -301,6 +324,8 @@ class _Words(string.Formatter):
         items = _items(value)
         if items is not None:
             return ", ".join(self.format_field(item, format_spec) for item in items)
+        if value is None:
+            return "nan"
         form, _, unit = format_spec.partition(" ")
         if isinstance(value, Estimate) and not form:
             return shown.estimate(value) + (f" {unit}" if unit else "")
@@ -310,6 +335,24 @@ class _Words(string.Formatter):
             return text
         low, high = (f"{end:{form.removesuffix('i')}}" for end in ends)
         return f"{text} ({low} to {high})"
+
+
+def expressions(text: str) -> tuple[tuple[Expression, str], ...]:
+    """Expressions in the braces of a text, each with its format.
+
+    Raises
+    ------
+    InputError
+        A brace is not closed, an expression cannot be read, or a format is none of a number.
+    """
+    try:
+        parts = [(name, form or "") for _, name, form, _ in _Words().parse(text) if name is not None]
+    except ValueError as error:
+        raise InputError(f"{text!r}: {error}") from error
+    for name, form in parts:
+        if not _FORM.fullmatch(form):
+            raise InputError(f"{name!r} has the format {form!r}; give one such as .2f, .2fi or .0f %")
+    return tuple((Expression(name), form) for name, form in parts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -331,10 +374,19 @@ class Statement:
     """Measures in words; empty where the code gives them."""
     each: str = ""
     """Words for every item of the mappings among the measures; `statistic` has them as ``{each}``."""
+    why: str = ""
+    """Why it does not hold, where it does not; a text with measures, as `statistic`."""
+    measures: Sequence[str] = ()
+    """Measures that other texts of the study use and the conditions and `statistic` do not name."""
 
     def __post_init__(self) -> None:
-        """Read the conditions, so that mistakes are found with the file."""
+        """Read conditions and texts, so that mistakes are found with the file."""
         _ = self.conditions
+        for expression, _ in expressions(self.why):
+            if unknown := sorted(expression.names - self.names):
+                raise InputError(
+                    f"why: {expression.text!r}: there is no {unknown[0]}; {offered(unknown[0], self.names)}"
+                )
         if taken := sorted(GIVEN.keys() & self.amounts.keys()):
             raise InputError(f"amount: {', '.join(taken)} has another meaning")
 
@@ -342,6 +394,15 @@ class Statement:
     def conditions(self) -> tuple[Expression | None, Expression]:
         """Conditions under which nothing is decided, and under which the claim holds."""
         return _together(self.undecided_if) if self.undecided_if else None, _together(self.holds_if)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Measures that are known to exist, and amounts."""
+        texts = [expression for text in (self.statistic, self.each) for expression, _ in expressions(text)]
+        given = [item for item in self.conditions if item is not None]
+        named = {name for expression in (*texts, *given) for name in expression.names}
+        own = {"name", "each"} if self.each else set()
+        return frozenset((named | set(self.measures) | self.amounts.keys()) - GIVEN.keys() - own)
 
     @property
     def amounts(self) -> Mapping[str, float]:
@@ -359,7 +420,11 @@ class Statement:
     def words(self, scope: Scope) -> str:
         """Measures in the words of `statistic`."""
         full = {**GIVEN, **self.amounts, **scope}
-        return _words(self.statistic, {**full, "each": self._each(full)} if self.each else full)
+        return worded(self.statistic, {**full, "each": self._each(full)} if self.each else full)
+
+    def reason(self, scope: Scope) -> str:
+        """Reason why it does not hold, with its measures."""
+        return worded(self.why, {**GIVEN, **self.amounts, **scope})
 
     def _each(self, scope: Scope) -> str:
         """Items of the mappings that `each` names, in words."""
@@ -374,7 +439,7 @@ class Statement:
         items = []
         for key in next(iter(mappings.values())):
             item = {name: mapping[key] for name, mapping in mappings.items()}
-            items.append(_words(self.each, {**scope, "name": str(key).replace("_", " "), **item}))
+            items.append(worded(self.each, {**scope, "name": str(key).replace("_", " "), **item}))
         return ("; " if any("," in item for item in items) else ", ").join(items)
 
 
@@ -384,5 +449,12 @@ def _together(conditions: str | Sequence[str]) -> Expression:
     return Expression(" and ".join(f"({text})" for text in every))
 
 
-def _words(text: str, scope: Scope) -> str:
+def worded(text: str, scope: Scope) -> str:
+    """Text with the values of the expressions in its braces.
+
+    Raises
+    ------
+    InputError
+        A name is unknown.
+    """
     return _Words().vformat(text, (), scope)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,12 +12,15 @@ from typing import Any, Literal, TypeVar, cast
 from thinktime import toml
 from thinktime.errors import InputError
 from thinktime.stats.estimate import Estimate
+from thinktime.studies.answers import Sentence, Term
 from thinktime.studies.cells import Cell, Claim, Kind, Row, Tolerance
 from thinktime.studies.claims import Scope, Statement
 from thinktime.studies.published import Fact, Printed, Shape, Table, read, read_facts
 
 ENDS: tuple[Literal["low", "high"], ...] = ("low", "high")
 """Ends of a range that the text states."""
+SAID = ("answers", "concluded", "today")
+"""Groups of sentences of a study."""
 FACTS = "facts"
 """Table of the numbers that the text of a paper states."""
 
@@ -117,6 +120,18 @@ class Paper:
     """By id."""
     lengths: Mapping[str, Sequence[str]]
     """By simulated system: parameters that say how long a run is."""
+    short: str = ""
+    """Author and year, as a caption has them: ``Bard 1971``."""
+    answers: tuple[Sentence, ...] = ()
+    """The answer to the question of the title."""
+    concluded: tuple[Sentence, ...] = ()
+    """What the paper concluded."""
+    today: tuple[Sentence, ...] = ()
+    """What it means for somebody who runs a machine today."""
+    terms: tuple[Term, ...] = ()
+    """Words of the paper that a reader of today may not know."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Words for identifiers of the published tables: columns and values of key columns."""
 
     @classmethod
     def read(cls, folder: Path) -> Paper:
@@ -139,11 +154,15 @@ class Paper:
         by_id = {statement.id: statement for statement in statements}
         if len(by_id) < len(statements):
             raise InputError(f"{path}: two claims have one id")
+        parts = tuple(_made(Part, part, path) for part in given.pop("parts", []))
+        said = {kind: _sentences(given.pop(kind, []), by_id, parts, path) for kind in SAID}
         return _made(
             cls,
             {
                 "folder": folder,
-                "parts": tuple(_made(Part, part, path) for part in given.pop("parts", [])),
+                "parts": parts,
+                **said,
+                "terms": tuple(_made(Term, term, path) for term in given.pop("terms", [])),
                 "shapes": tuple(_made(Shape, table, path) for table in described),
                 "agreements": {name: tuple(rows) for name, rows in rules.items()},
                 "doubts": tuple(_made(Doubt, doubt, path) for doubt in given.pop("doubts", [])),
@@ -224,7 +243,9 @@ class Paper:
             self._judged(table, row, quantity, ours, printed=cell, total=total, recomputed=recomputed),
             unit=unit,
             places=cell.places if cell is not None else published.places(quantity),
-            label=published.shape.words.format(**row),
+            label=published.shape.words.format(
+                **{key: self.names.get(str(item), item) for key, item in row.items()}
+            ),
         )
 
     def fact(
@@ -353,7 +374,14 @@ class Paper:
             holds=None if measures is None else statement.verdict(scope),
             statistic=statistic or statement.words(scope),
             text=statement.text,
+            why=statement.reason(scope) if measures is not None else "",
+            measures=measures or {},
         )
+
+    def words(self, sentence: Sentence, claims: Iterable[Claim]) -> str:
+        """A sentence of the study with the numbers of the claims that were judged."""
+        judged = {claim.id: claim for claim in claims}
+        return sentence.words(judged, self.statements, self._number)
 
     def _number(self, name: str, end: Literal["", "low", "high"] = "") -> float:
         """Number that the text states, or an end of a stated range."""
@@ -371,6 +399,25 @@ def _stated(fact: Fact, part: str, end: str) -> Printed | None:
         contexts = [context.strip() for context in fact.context.split(";")]
         return fact.values[contexts.index(part)]
     return fact.value
+
+
+def _sentences(
+    given: Sequence[Mapping[str, Any]], statements: Mapping[str, Statement], parts: Sequence[Part], path: Path
+) -> tuple[Sentence, ...]:
+    sentences = tuple(_made(Sentence, item, path) for item in given)
+    names = [part.name for part in parts]
+    try:
+        for sentence in sentences:
+            sentence.check(statements, names)
+    except InputError as error:
+        raise InputError(f"{_place(path, error)}: {error}") from error
+    return sentences
+
+
+def _place(path: Path, error: InputError) -> str:
+    """File, with the line of what a message quotes first."""
+    quoted = str(error).partition("'")[2].partition("'")[0]
+    return f"{path}:{toml.line_of(path, quoted)}" if quoted else str(path)
 
 
 def _made(of: type[_T], given: Mapping[str, Any], path: Path) -> _T:
@@ -393,4 +440,4 @@ def _made(of: type[_T], given: Mapping[str, Any], path: Path) -> _T:
     try:
         return of(**values)
     except InputError as error:
-        raise InputError(f"{place}: {error}") from error
+        raise InputError(f"{place.replace(str(path), _place(path, error), 1)}: {error}") from error

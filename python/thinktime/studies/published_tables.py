@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from thinktime.documents import document
 from thinktime.documents.document import Col, Column, Table
+from thinktime.documents.wording import capital
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.cells import Cell, Claim, Tally, tally
 
@@ -14,11 +15,22 @@ LONG_ROWS_MAX = 12
 MARKS = {"agrees": "✓ agrees", "misses": "✗ misses", "doubtful": "? doubtful", "": ""}
 COUNTED = {"arithmetic": "recomputed", "fitted": "fitted", "predicted": "predicted"}
 ORIGINS = {True: "recomputed from the printed numbers", False: "published and simulated"}
+MISSED = {False: "Does not hold", None: "Open"}
+CLAIMS_SHOWN = 40
+"""A longer table of claims that hold is shown on demand."""
 HOLDS = {True: "✓ yes", False: "✗ no", None: "? open"}
 
 
-def label(column: str) -> str:
+Names = Mapping[str, str]
+"""Words for identifiers of the published tables."""
+NO_NAMES: Names = {}
+"""Identifiers stand for themselves."""
+
+
+def label(column: str, names: Names) -> str:
     """Name of a published column for a reader: ``avg_reaction_s`` is avg reaction, s."""
+    if column in names:
+        return names[column]
     for ending, unit in (("_s2", "s²"), ("_s", "s"), ("_per_10_min", "per 10 min")):
         if column.endswith(ending) and not column.endswith(f"_per{ending}"):
             return f"{column.removesuffix(ending).replace('_', ' ')}, {unit}"
@@ -61,7 +73,13 @@ def _joined(words: Sequence[str]) -> str:
 
 
 def tables(
-    name: str, caption: str, cells: Sequence[Cell], *, notes: Sequence[str] = (), folded: bool = False
+    name: str,
+    caption: str,
+    cells: Sequence[Cell],
+    *,
+    names: Names = NO_NAMES,
+    notes: Sequence[str] = (),
+    folded: bool = False,
 ) -> list[Table]:
     """Tables of one published table: recomputed values apart from simulated ones.
 
@@ -73,6 +91,8 @@ def tables(
         Its place and title.
     cells : sequence of Cell
         In the order in which they are shown.
+    names : mapping
+        Words for identifiers.
     notes : sequence of str
         Why cells miss.
     folded : bool
@@ -84,14 +104,14 @@ def tables(
         for quantity, group in _groups(selected):
             suffix = "-recomputed" if recomputed else ""
             ending = f"-{quantity}" if quantity else ""
-            about = f": {label(quantity)}" if quantity and len(_quantities(selected)) > 1 else ""
+            about = f": {label(quantity, names)}" if quantity and len(_quantities(selected)) > 1 else ""
             misses = any(cell.verdict == "misses" for cell in group)
             result.append(
                 Table(
                     name=f"{name}{suffix}{ending}".replace("_", "-"),
                     caption=f"{caption}{about}, {ORIGINS[recomputed]}. {sentence(group)}",
-                    columns=_columns(group, quantity),
-                    rows=tuple(_row(cell, quantity, _mixed(group), _positive(group)) for cell in group),
+                    columns=_columns(group, quantity, names),
+                    rows=tuple(_row(cell, quantity, group, names) for cell in group),
                     notes=(*_doubts(group), *(notes if misses else ())),
                     folded=folded,
                 )
@@ -124,10 +144,10 @@ def _doubts(cells: Sequence[Cell]) -> tuple[str, ...]:
     return tuple(f"{'; '.join(dict.fromkeys(rows))}: {doubt}" for doubt, rows in rows_by_doubt.items())
 
 
-def _columns(cells: Sequence[Cell], quantity: str) -> tuple[Column, ...]:
+def _columns(cells: Sequence[Cell], quantity: str, names: Names) -> tuple[Column, ...]:
     keys = ["cell"] if cells[0].label else list(cells[0].row)
     return (
-        *(Column(label(key), scaled=not _numeric(cells, key)) for key in keys),
+        *(Column(label(key, names), scaled=not _numeric(cells, key)) for key in keys),
         *([] if quantity else [Column("quantity")]),
         *(Column(name, scaled=False) for name in ("published", "ours", "difference")),
         Column("verdict"),
@@ -148,15 +168,15 @@ def _mixed(cells: Sequence[Cell]) -> bool:
     return len({cell.kind for cell in cells}) > 1
 
 
-def _row(cell: Cell, quantity: str, mixed: bool, relative: bool) -> tuple[document.Cell, ...]:
+def _row(cell: Cell, quantity: str, group: Sequence[Cell], names: Names) -> tuple[document.Cell, ...]:
     return (
-        *((cell.label,) if cell.label else map(str, cell.row.values())),
-        *(() if quantity else (label(cell.quantity),)),
+        *((cell.label,) if cell.label else (names.get(str(key), str(key)) for key in cell.row.values())),
+        *(() if quantity else (label(cell.quantity, names),)),
         None if cell.published is None else _fixed(cell.published, cell.places),
         _ours(cell),
-        _difference(cell, relative),
+        _difference(cell, _positive(group)),
         MARKS[cell.verdict],
-        *((cell.kind,) if mixed else ()),
+        *((cell.kind,) if _mixed(group) else ()),
     )
 
 
@@ -188,11 +208,47 @@ def _signed(value: float, places: int) -> str:
     return text.replace("-", "−") if float(text) else text[1:]
 
 
+def held_table(claims: Sequence[Claim]) -> Table:
+    """Table of the claims that hold."""
+    return Table.of(
+        claims,
+        Col("claim", lambda claim: capital(claim.text)),
+        Col("in the paper", lambda claim: claim.source),
+        name="claims-held",
+        caption="Claims that hold",
+        folded=len(claims) > CLAIMS_SHOWN,
+    )
+
+
+def missed_table(claims: Sequence[Claim]) -> Table:
+    """Table of the claims that do not hold or are undecided, with the reason."""
+    return Table.of(
+        claims,
+        Col("claim", lambda claim: f"{capital(claim.text)} ({claim.source})"),
+        Col("here", lambda claim: f"{MISSED[claim.holds]}: {claim.statistic}"),
+        Col("why", lambda claim: claim.why or None),
+        name="claims-missed",
+        caption="Claims that do not hold or are open",
+    )
+
+
+def short_table(claims: Sequence[Claim]) -> Table:
+    """Table of the claims that hold at full length, and do not in these runs."""
+    return Table.of(
+        claims,
+        Col("claim", lambda claim: f"{capital(claim.text)} ({claim.source})"),
+        Col("here", lambda claim: f"{MISSED[claim.holds]}: {claim.statistic}"),
+        name="claims-short",
+        caption="Claims that hold at full length, but not in these runs",
+        folded=True,
+    )
+
+
 def claims_table(name: str, claims: Sequence[Claim]) -> Table:
     """Table of the claims of a paper, each with its verdict and the statistic behind it."""
     return Table.of(
         claims,
-        Col("claim", lambda claim: claim.text),
+        Col("claim", lambda claim: capital(claim.text)),
         Col("source", lambda claim: claim.source),
         Col("holds here", lambda claim: HOLDS[claim.holds]),
         Col("statistic", lambda claim: claim.statistic),

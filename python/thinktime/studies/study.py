@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from thinktime.documents import document
-from thinktime.errors import InputError
+from thinktime.errors import InputError, offered
 from thinktime.studies.cells import Cell, Claim
 from thinktime.studies.laboratory import Laboratory, Settings
 from thinktime.studies.paper import FACTS, Paper, Part
@@ -55,6 +54,12 @@ class Study:
             if shape.name == table:
                 return f"{shape.place}: {shape.title}"
         return "Numbers stated in the text"
+
+    def caption(self, table: str) -> str:
+        """Printed title of a table, with its place in the paper: Table 2 of Bard 1971: derived variables."""
+        of = f" of {self.paper.short}" if self.paper.short else ""
+        place, _, title = self.place(table).partition(": ")
+        return f"{place}{of}: {title}" if title else f"{place}{of}"
 
     def begin(self, settings: Settings) -> Laboratory:
         """Laboratory in which nothing has run."""
@@ -132,7 +137,5 @@ def _wanted(study: Study, table: str) -> frozenset[str]:
             item for item in study.tables if item.startswith(name)
         }
     if not selected:
-        near = difflib.get_close_matches(name, study.tables, n=1, cutoff=0.4)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise InputError(f"{study.name} has no table {table!r}; it has {', '.join(study.tables)}{hint}")
+        raise InputError(f"{study.name} has no table {table!r}; {offered(name, study.tables)}")
     return frozenset(selected)

@@ -1,4 +1,4 @@
-"""The report of a study: agreement first, then part by part, with published values next to ours."""
+"""The report of a study: its answer, what holds and what does not, then part by part the tables."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from thinktime.documents.document import Col, Cols, Document, Finding, Highlight, Section, Table
-from thinktime.studies import published_tables
-from thinktime.studies.cells import KINDS, Cell, Claim, held, tally
+from thinktime.documents.document import Col, Cols, Document, Finding, Section, Table
+from thinktime.studies import agreement, published_tables
+from thinktime.studies.answers import Sentence, explained
+from thinktime.studies.cells import KINDS, Cell, tally
 from thinktime.studies.paper import Part
 from thinktime.studies.study import Chapter, Outcome
+from thinktime.studies.verdict import HOLDS, committed
 
 AGREEMENT = "agreement"
 ROWS_FOLDED = 150
@@ -18,25 +20,69 @@ ROWS_FOLDED = 150
 
 
 def report(outcome: Outcome) -> Document:
-    """Report of a study."""
+    """Report of a study: the answer first, then what holds and what does not, then the tables."""
     study, settings = outcome.study, outcome.settings
     sections = [_section(outcome, part, chapter) for part, chapter in outcome.chapters]
     if not outcome.table:
-        sections.insert(0, _agreement(outcome))
+        sections = [*_conclusions(outcome), *(replace(section, folded=True) for section in sections)]
     facts = [("Seed", str(settings.seed)), ("Replications", str(settings.replications))]
     if settings.scale < 1.0:
         facts.append(("Length of every run", f"{100.0 * settings.scale:g} % of the full length"))
-    return Document(
+    document = Document(
         title=study.paper.title,
         subtitle=f"{study.paper.question} {study.paper.citation}",
         findings=tuple(_findings(outcome)),
         sections=tuple(_distinct(sections)),
         facts=tuple(facts),
-        highlights=() if outcome.table else tuple(_highlights(outcome)),
         facts_title="How was it run?",
         data_in="-o FILE.html",
         origin="The published numbers are the paper's, as printed; the same seed gives the same page.",
     )
+    return explained(document, study.paper.terms)
+
+
+def _conclusions(outcome: Outcome) -> Iterator[Section]:
+    """What the paper concluded, what of it holds here, what does not and why, and what it means today."""
+    paper, claims = outcome.study.paper, outcome.claims
+    kept = [claim for claim in claims if claim.holds]
+    missed = [replace(claim, statistic=_typeset(claim.statistic)) for claim in claims if not claim.holds]
+    at_length = {name for name, holds in committed(outcome.study)["claims"].items() if holds == HOLDS[True]}
+    real = [claim for claim in missed if claim.id not in at_length]
+    short = [claim for claim in missed if claim.id in at_length]
+    if paper.concluded:
+        yield Section(
+            name="concluded", title="What did the paper conclude?", summary=_said(outcome, paper.concluded)
+        )
+    if kept:
+        yield Section(
+            name="holds",
+            title="What holds here?",
+            summary=(
+                f"{len(kept)} of {len(claims)} claims hold on the simulated system. The sections below have "
+                "the statistic by which each is judged.",
+            ),
+            tables=(published_tables.held_table(kept),),
+        )
+    if missed:
+        undecided = sum(claim.holds is None for claim in missed)
+        only = f", {len(short)} of them in runs as short as these only" if short else ""
+        still = f"; {undecided} of these {'is' if undecided == 1 else 'are'} open" if undecided else ""
+        yield Section(
+            name="fails",
+            title="What does not hold, and why?",
+            summary=(f"{len(missed)} of {len(claims)} claims are not borne out{only}{still}.",),
+            tables=(
+                *((published_tables.missed_table(real),) if real else ()),
+                *((published_tables.short_table(short),) if short else ()),
+            ),
+        )
+    if paper.today:
+        yield Section(name="today", title="What does it mean today?", summary=_said(outcome, paper.today))
+    yield _agreement(outcome)
+
+
+def _said(outcome: Outcome, sentences: Iterable[Sentence]) -> tuple[str, ...]:
+    return tuple(_typeset(outcome.study.paper.words(item, outcome.claims)) for item in sentences)
 
 
 def _section(outcome: Outcome, part: Part, chapter: Chapter) -> Section:
@@ -47,8 +93,9 @@ def _section(outcome: Outcome, part: Part, chapter: Chapter) -> Section:
             tables.extend(
                 published_tables.tables(
                     name,
-                    outcome.study.place(name),
+                    outcome.study.caption(name),
                     selected,
+                    names=outcome.study.paper.names,
                     notes=chapter.notes.get(name, ()),
                     folded=not outcome.table and len(selected) > ROWS_FOLDED,
                 )
@@ -80,11 +127,11 @@ def _distinct(sections: Iterable[Section]) -> Iterator[Section]:
 
 
 def _agreement(outcome: Outcome) -> Section:
-    """Number of cells that agree, table by table."""
+    """Number of cells that agree, table by table, and every predicted one in a picture."""
     by_table = {name: [cell for cell in outcome.cells if cell.table == name] for name in outcome.study.tables}
     table = Table.of(
         by_table.items(),
-        Col("published table", lambda item: item[0]),
+        Col("published table", lambda item: outcome.study.place(item[0])),
         Cols(KINDS, lambda item: _agreeing(item[1]), scaled=False),
         Col(
             "doubtful",
@@ -100,12 +147,31 @@ def _agreement(outcome: Outcome) -> Section:
             "Doubtful: printed numbers that contradict others of the paper, and ours. "
             "Not printed: cells that are ours alone.",
         ),
+        folded=True,
     )
     summary = (
-        "Arithmetic cells follow from other printed numbers. Fitted ones were calibrated to, and prove "
-        "nothing. Predicted ones are what the model is judged by.",
+        published_tables.sentence(outcome.cells),
+        "Recomputed cells follow from other printed numbers. Fitted ones were calibrated to, and prove "
+        "nothing. Predicted ones are what the model is judged by; the picture has all of them.",
+        *_shortened(outcome),
     )
-    return Section(name=AGREEMENT, title="How many cells agree?", summary=summary, tables=(table,))
+    drawn = agreement.figure(outcome.study, outcome.cells)
+    return Section(
+        name=AGREEMENT,
+        title="How well do the numbers agree?",
+        summary=summary,
+        tables=(table,),
+        figures=() if drawn is None else (drawn,),
+    )
+
+
+def _shortened(outcome: Outcome) -> Iterator[str]:
+    """Warning that numbers of short runs are not those of the measured ones."""
+    if outcome.settings.scale < 1.0:
+        yield (
+            f"These runs have {100.0 * outcome.settings.scale:g} % of the full length: totals, such as "
+            "elapsed times and counts, cannot agree, and intervals are wide."
+        )
 
 
 def _agreeing(cells: Sequence[Cell]) -> Iterator[str | None]:
@@ -115,47 +181,15 @@ def _agreeing(cells: Sequence[Cell]) -> Iterator[str | None]:
 
 
 def _findings(outcome: Outcome) -> Iterator[Finding]:
-    agreement = published_tables.sentence(outcome.cells)
-    yield Finding(text=agreement, section="" if outcome.table else AGREEMENT)
-    if outcome.claims:
-        yield Finding(text=f"{held(outcome.claims)} of {len(outcome.claims)} claims hold here.")
-    for claim in outcome.claims:
-        if not claim.holds:
-            yield _finding(outcome, claim)
-
-
-def _finding(outcome: Outcome, claim: Claim) -> Finding:
-    section = next(part.name for part, chapter in outcome.chapters if claim in chapter.claims)
-    verdict = "Undecided" if claim.holds is None else "Does not hold"
-    return Finding(
-        text=_typeset(f"{verdict}: {claim.text} ({claim.source})."), section=section, tone="warning"
-    )
-
-
-def _highlights(outcome: Outcome) -> Iterator[Highlight]:
-    notes = {
-        "arithmetic": "of the printed numbers follow from other printed numbers",
-        "fitted": "of the cells that the model was calibrated to agree",
-        "predicted": "of the cells that nothing was tuned to agree",
-    }
-    for item in tally(outcome.cells):
-        if item.judged:
-            yield Highlight(
-                name=item.kind,
-                label=item.kind.capitalize(),
-                value=f"{item.agree}/{item.judged}",
-                unit="",
-                note=notes[item.kind],
-            )
-    if outcome.claims:
-        yield Highlight(
-            name="claims",
-            label="Claims",
-            value=f"{held(outcome.claims)}/{len(outcome.claims)}",
-            unit="",
-            note="hold here, by the statistic in their table",
-            section="claims",
+    """The answer; of one table, the agreement of its cells."""
+    paper = outcome.study.paper
+    if outcome.table or not paper.answers:
+        yield Finding(
+            text=published_tables.sentence(outcome.cells), section="" if outcome.table else AGREEMENT
         )
+        return
+    for sentence, text in zip(paper.answers, _said(outcome, paper.answers), strict=True):
+        yield Finding(text=text, section=sentence.part)
 
 
 def _typeset(text: str) -> str:

@@ -64,6 +64,11 @@ def niced(tables):
     samples["idle_s"] = np.zeros(INTERVALS)
 
 
+def niced_much(tables):
+    niced(tables)
+    tables["samples"]["low_priority_s"] = tables["samples"]["nice_s"]
+
+
 def of_samples(name, values):
     return lambda tables: tables["samples"].update({name: values})
 
@@ -107,6 +112,7 @@ def with_a_gap(tables):
 WRONG = {
     "contended": (contended, {"held_up", "cpu_wait"}, "While alice used 1.8 of 2 CPUs"),
     "niced": (niced, {"low_priority"}, "at low priority (nice)"),
+    "niced_much": (niced_much, {"low_priority"}, "At nice 10 or more"),
     "stolen": (of_samples("steal_s", np.full(INTERVALS, 0.2)), {"stolen"}, "The hypervisor gave"),
     "memory pressure": (
         of_samples("psi_memory_some_s", np.full(INTERVALS, 0.03)),
@@ -267,7 +273,11 @@ def test_work_at_low_priority_saturates_nothing(tmp_path):
     (limit,) = [item for item in document.highlights if item.name == "limit"]
     assert limit.value == "nothing"
     assert any("without work at low priority" in item.text for item in document.findings)
-    # The same load at normal priority does.
+    # The same load at nice 1 does, as the recorder saw, and at normal priority.
+    tables["samples"]["low_priority_s"] = np.zeros(INTERVALS)
+    document = reports.build([write(tmp_path / "near", tables)])
+    (limit,) = [item for item in document.highlights if item.name == "limit"]
+    assert limit.value == "CPU"
     tables["samples"]["user_s"] = tables["samples"]["user_s"] + tables["samples"]["nice_s"]
     tables["samples"]["nice_s"] = np.zeros(INTERVALS)
     document = reports.build([write(tmp_path / "other", tables)])

@@ -16,6 +16,8 @@ from thinktime.log import Log
 CLI = [sys.executable, "-c", "from thinktime.cli import main; main()"]
 # It ends with the test run, however that ends.
 LOOP = ["setpriv", "--pdeathsig", "KILL", "sh", "-c", "while :; do :; done"]
+MANY = 4 * (os.cpu_count() or 1)
+"""Loops that fill the CPUs, whatever else runs for a moment."""
 ALICE, BOB = 64_811, 64_812
 MEMORY = Path("/sys/fs/cgroup/memory")
 LIMIT_BYTES, FILE_BYTES = 40 << 20, 64 << 20
@@ -58,7 +60,7 @@ def by_user(uid, *command):
 @needs_root
 def test_a_user_whom_another_holds_up(tmp_path):
     """Alice's loops outnumber whatever else runs here, and Bob's two wait."""
-    with working(*[by_user(ALICE, *LOOP)] * 24, *[by_user(BOB, *LOOP)] * 2):
+    with working(*[by_user(ALICE, *LOOP)] * MANY, *[by_user(BOB, *LOOP)] * 2):
         result = analyse("health", recorded(tmp_path / "log"))
     check = result.of("held_up")
     assert check is not None
@@ -68,11 +70,21 @@ def test_a_user_whom_another_holds_up(tmp_path):
 
 
 def test_work_at_low_priority(tmp_path):
-    with working(*[["nice", "-n", "1", *LOOP]] * 24):
+    with working(*[["nice", "-n", "10", *LOOP]] * MANY):
         result = analyse("health", recorded(tmp_path / "log"))
     check = result.of("low_priority")
     assert check is not None
     assert check.values["full_without"] < check.values["full"]
+    assert check.values["seen"]
+
+
+@pytest.mark.thorough
+def test_work_near_normal_priority_is_not_free(tmp_path):
+    """The kernel counts it as nice too, but it keeps nearly half of a CPU that others want."""
+    with working(*[["nice", "-n", "1", *LOOP]] * MANY):
+        log = recorded(tmp_path / "log")
+    assert log.samples().collect()["nice_s"].sum() > 0.0
+    assert analyse("health", log).of("low_priority") is None
 
 
 @pytest.fixture

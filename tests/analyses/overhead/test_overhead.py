@@ -8,6 +8,8 @@ from scipy.signal import lfilter
 from thinktime.analyses.overhead import analysis as overhead
 from thinktime.analyses.overhead.caveats import WORDS, reason
 from thinktime.analyses.overhead.regression import FitOptions
+from thinktime.analyses.overhead.section import section
+from thinktime.documents.render import text as render_text
 from thinktime.documents.wording import worded
 from thinktime.stats.estimate import NotApplicable
 
@@ -242,6 +244,22 @@ def test_a_burst_of_one_request_is_said_to_hang_on_few_intervals(log_of):
     assert any(
         "major page faults depends on five intervals" in text for text in worded(result.caveats, WORDS)
     )
+
+
+def test_a_cost_that_three_intervals_determine_has_no_interval(log_of):
+    made = machine()
+    made["page_faults_major"][100:103] = 1e5
+    made["system_s"][100:103] += 0.5
+    result = overhead.analyse(log_of(made), fit_options=FitOptions(threshold=50.0))
+    few = cost(result, "page_faults_major")
+    assert (few.seconds.low, few.seconds.high, few.bootstrap) == (None, None, None)
+    assert few.among_all.low is None
+    assert few.seconds.caveat.values["effective"] == pytest.approx(3.0, abs=0.3)
+    assert next(item.kind for item in few.doubts) == "few_determine"
+    text = render_text.render_section(section(result), width=100)
+    assert "because too few observations determine them (in effect 3.1)" in " ".join(text.split())
+    assert not any("major page fault includes zero" in item for item in worded(result.caveats, WORDS))
+    assert cost(result, "forks").seconds.low is not None
 
 
 def test_points_are_thinned_but_outliers_stay(log_of):

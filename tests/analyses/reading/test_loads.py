@@ -24,9 +24,10 @@ def test_gaps_part_the_samples_into_segments(log_of):
     [
         ([1, 2, 3, 0], None, [(0, 0), (1, 1), (2, 2), (3, 3)]),
         ([1, 2, 3, 4, 27, 28], 2, [(1, 2), (3, 4), (27, 28)]),
-        ([1, 30], None, [(1, 2), (29, 30)]),
-        ([1, 100], None, [(1, 5), (96, 100)]),
-        ([1, 1000], None, [(1, 50), (951, 1000)]),
+        # They are named after the loads that occurred in them, unless a width is asked for.
+        ([1, 30], None, [(1, 1), (30, 30)]),
+        ([1, 2, 99, 100], None, [(1, 2), (99, 100)]),
+        ([1, 1000], 50, [(1, 50), (951, 1000)]),
     ],
 )
 def test_ranges_of_load_start_at_one_and_number_twenty_at_most(values, width, expected):

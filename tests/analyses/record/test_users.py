@@ -57,6 +57,27 @@ def test_exact_cpu_time_comes_before_ticks_and_what_was_not_measured_stays_unkno
     assert user.run_delay_s is None
 
 
+def test_the_gpu_is_in_the_table_only_where_it_was_measured(tmp_path):
+    def shown(log):
+        return [column.name for column in section(users.analyse(log)).tables[0].columns]
+
+    nothing = np.full(4, np.nan)
+    gpu_s, memory = np.array([0.5, 1.0, 0.0, np.nan]), np.array([4096, 8192, 4096, 0], dtype=np.uint64)
+    log = log_of_users(
+        tmp_path / "log",
+        [1.0, 4.0],
+        gpu_s=np.concatenate([gpu_s, nothing]),
+        gpu_memory_bytes=pl.Series([*memory.tolist(), *[None] * 4], dtype=pl.UInt64),
+    )
+    other, user = users.analyse(log).users
+    assert (user.gpu_s, user.gpu_memory_bytes) == (1.5, 8192.0)
+    assert (other.gpu_s, other.gpu_memory_bytes) == (None, None)
+    assert shown(log)[-2:] == ["GPU time", "most GPU memory"]
+    said = " ".join(section(users.analyse(log)).summary)
+    assert "uid:1000 used the GPU longest (1.50\N{NO-BREAK SPACE}s)" in said
+    assert "GPU time" not in shown(log_of_users(tmp_path / "without", [1.0, 4.0]))
+
+
 def test_sessions_that_were_played_are_named(tmp_path):
     log = log_of_users(tmp_path / "log", [1.0, 2.0])
     log.manifest["sessions"][-1]["terminals"] = {"outcome": {"sessions": {"user 3": "uid:1001"}}}

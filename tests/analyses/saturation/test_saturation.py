@@ -60,6 +60,13 @@ def test_work_at_low_priority_does_not_exhaust_the_cpu(log_of):
     (caveat,) = [item for item in result.caveats if item.kind == "low_priority"]
     assert caveat.values["free"] == sum(point.limit not in {"cpu", "memory"} for point in result.points)
     assert "full only because of work at low priority (nice)" in " ".join(section(result).caveats)
+    assert "too favourable near nice 1" in " ".join(section(result).caveats)
+    # The recorder saw the nice values: all at 19, or all at 1.
+    at_19 = saturation.analyse(log_of(filled | {"low_priority_s": filled["nice_s"]}, name="at-19"))
+    assert at_19.saturated_share["cpu"].value == share
+    assert "nine tenths" in " ".join(section(at_19).caveats)
+    at_1 = saturation.analyse(log_of(filled | {"low_priority_s": without["nice_s"]}, name="at-1"))
+    assert at_1.saturated_share["cpu"].value == 1.0
     # The canary: the same time as that of all other users.
     filled["user_s"], filled["nice_s"] = filled["user_s"] + filled["nice_s"], without["nice_s"]
     result = saturation.analyse(log_of(filled, name="used"))

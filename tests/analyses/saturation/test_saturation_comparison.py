@@ -72,6 +72,25 @@ def test_logs_without_common_work_or_with_other_intervals(log_of):
     assert Caveat("unequal_intervals") in found.caveats
 
 
+def test_work_that_an_idle_log_hardly_does_is_not_compared(log_of):
+    """One interval with disk operations: half of the blocks may have none, and no distance to divide by."""
+    idle = bounded(400, seed=2)
+    idle |= {name: idle[name] * 0 for name in ("disk_reads", "disk_busy_s")}
+    idle["disk_reads"][200] = 5.0
+    logs = (log_of(bounded(400), name="busy"), log_of(idle, name="idle"))
+    found = saturation_comparison.compare(logs, ("busy", "idle"), replications=50)
+    assert Caveat("idle", name="idle", work="disk operations") in found.caveats
+    assert found.pairs
+    assert all("disk" not in item.x.name + item.y.name for item in found.pairs)
+    assert all(np.isfinite([item.further.low, item.further.high, item.test.p]).all() for item in found.pairs)
+    alone = saturation_comparison.compare(
+        logs, ("busy", "idle"), dimensions=["user_time", "disk_operations"], replications=50
+    )
+    assert isinstance(alone, NotApplicable)
+    assert "idle" in alone.reason
+    assert cli.run(["analyse", "saturation", *(str(log.path) for log in logs)]) == 0
+
+
 def test_ceilings_of_the_manifest_and_given_ones(log_of):
     drum = {"resource": "drum", "column": "disk_reads", "per_s": 300.0, "description": "its revolutions"}
     log = log_of(bounded(), machine={"ceilings": [drum, {"column": "no_such", "per_s": 3.0}]})
@@ -84,7 +103,7 @@ def test_ceilings_of_the_manifest_and_given_ones(log_of):
     both = resources.ceilings(log, {"page_faults": 1e5})
     assert [item.resource for item in both] == ["drum", "page faults"]
     assert both[1].columns == ("page_faults_minor", "page_faults_major")
-    with pytest.raises(InputError, match="no such column; it has user_s"):
+    with pytest.raises(InputError, match="no such column; there are: user_s"):
         resources.ceilings(log, {"nothing": 1.0})
     with pytest.raises(InputError, match="is not a rate"):
         resources.ceilings(log, {"disk_reads": -1.0})

@@ -5,6 +5,7 @@ import pytest
 from known_logs import closed_system, starts, steady
 
 from thinktime.analyses.throughput import analysis as throughput
+from thinktime.log.loads import ranges
 from thinktime.stats.estimate import NotApplicable
 
 
@@ -77,3 +78,15 @@ def test_throughput_uses_the_load_that_was_set(log_of):
     assert [group.load_low for group in result.groups] == [1, 2, 4, 8]
     assert result.measures[0].name == "interactions"
     assert throughput.analyse(log, load="active_users").load == "active_users"
+
+
+def test_groups_are_named_after_the_loads_that_occurred(log_of):
+    """33 users were the most: a group of "33 to 34" would speak of somebody who never was."""
+    length = np.full(220, 1.0)
+    users = np.repeat(np.arange(3.0, 34.0, 3.0), 20)
+    samples = {"start": starts(length), "length_s": length, "user_s": 0.4 * length, "active_users": users}
+    groups = throughput.analyse(log_of(samples)).groups
+    assert [(group.load_low, group.load_high) for group in groups] == [(u, u) for u in range(3, 34, 3)]
+    occurred = [(part.low, part.high) for part in ranges(np.array([0.0, 3.0, 4.0, 32.6, np.nan]))]
+    assert occurred == [(0, 0), (3, 4), (33, 33)]
+    assert [(part.low, part.high) for part in ranges(np.array([3.0, 33.0]), 2)] == [(3, 4), (33, 34)]

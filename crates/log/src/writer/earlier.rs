@@ -28,7 +28,7 @@ impl LogWriter {
             if number > self.manifest.merged_through_part {
                 self.manifest.take_facts(&contents.facts);
             }
-            self.seal_contents(number, &contents)?;
+            self.seal_contents(number, &contents, None)?;
             self.put_away(number, &contents)?;
             // Never a number that was used: a reader takes a part for the journal of the same number.
             self.part = self.part.max(number + 1);

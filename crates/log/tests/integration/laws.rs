@@ -12,6 +12,8 @@ use thinktime_log::{
     Defect, Kind, Log, LogWriter, OpenMode, Row, Session, TableSchema, Type, Value, vocabulary,
 };
 
+use crate::is_thorough;
+
 const INTERVALS: usize = 8;
 const SECOND_US: i64 = 1_000_000;
 const START_US: i64 = 1_767_225_600 * SECOND_US;
@@ -188,7 +190,11 @@ fn an_impossible_value_is_found_in_every_column() {
     let (mut changed, mut missed) = (0, Vec::new());
     for (table, (schema, _)) in sound().iter().enumerate() {
         for (place, column) in schema.columns.iter().enumerate() {
-            for change in CHANGES {
+            for (number, change) in CHANGES.into_iter().enumerate() {
+                // Without the others: each of them in two columns of five.
+                if !is_thorough() && (place + number) % 5 > 1 {
+                    continue;
+                }
                 let mut tables = sound();
                 if !spoil(&mut tables[table].1, place, change) {
                     continue;

@@ -16,7 +16,9 @@ use crate::error::RecorderError;
 use crate::kernel::clock::{Clock, SystemClock};
 use crate::kernel::files::Root;
 use crate::kernel::host;
+use crate::people::wtmpdb::Wtmpdb;
 use crate::processes::exits::Exits;
+use crate::processes::gpu::{Gpu, Sources};
 use crate::processes::procfs::Procfs;
 use crate::processes::taskstats::Taskstats;
 use crate::processes::watch::scan_cost_s;
@@ -106,7 +108,8 @@ pub fn examine() -> Result<Examination, RecorderError> {
     abilities.push(ends(&root));
     abilities.push(block_delay(&root));
     abilities.push(groups(&root));
-    abilities.push(sessions(&system));
+    abilities.push(sessions(&system, &root));
+    abilities.push(graphics(&Gpu::examine(&root)));
     abilities.push(descriptors(processes));
     let costs = vec![
         Cost { item: "system-wide counters", cpu_s: Some(system_cost_s(&mut system)?), note: String::new() },
@@ -306,7 +309,12 @@ fn process_io(scan: &Scan) -> Ability {
     if readable < others.len() {
         let evidence =
             format!("readable for {readable} of {} processes of other users, and for your own", others.len());
-        return ability(item, State::Partly, evidence, Some("run as root, or give CAP_SYS_PTRACE"));
+        return ability(
+            item,
+            State::Partly,
+            evidence,
+            Some("run as root, or give CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH"),
+        );
     }
     ability(item, State::Measured, "of all processes", None)
 }
@@ -391,17 +399,79 @@ fn groups(root: &Root) -> Ability {
     ability(item, State::Measured, evidence, None)
 }
 
-fn sessions(system: &SystemReader) -> Ability {
+fn sessions(system: &SystemReader, root: &Root) -> Ability {
     let item = "logged-in sessions";
+    let mut wtmpdb = Wtmpdb::new(root);
+    wtmpdb.refresh(SystemClock.now());
+    let also = match wtmpdb.state() {
+        None => String::new(),
+        Some((path, _, Some(problem))) => format!("; {} is left out: {problem}", path.display()),
+        Some((path, open, None)) => {
+            let entries = if open == 1 { "entry" } else { "entries" };
+            format!("; who comes from where also from {}: {open} open {entries} of this boot", path.display())
+        }
+    };
     match &system.sessions {
         Sessions::Terminals => ability(
             item,
             State::Partly,
-            "neither utmp nor systemd-logind is available: sessions that own a terminal are counted",
+            format!(
+                "neither utmp nor systemd-logind is available: sessions that own a terminal are counted{also}"
+            ),
             Some("use --by uid, session or cgroup: with --by none they are not counted"),
         ),
-        source => ability(item, State::Measured, format!("from {}", source.name()), None),
+        source => ability(item, State::Measured, format!("from {}{also}", source.name()), None),
     }
+}
+
+/// What tells the time and memory that users have of graphics devices.
+fn graphics(sources: &Sources) -> Ability {
+    let item = "GPU time and memory by user";
+    let Sources { devices, drivers, clients, telling, cards } = sources;
+    let mut evidence = Vec::new();
+    let mut remedy = None;
+    if *devices > 0 {
+        let names = drivers.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        evidence.push(format!(
+            "{devices} by drivers of the kernel ({names}): {telling} of {clients} openings tell the time of engines"
+        ));
+        if telling < clients {
+            remedy = Some("use a kernel whose driver has drm-engine- or drm-cycles- in fdinfo".to_owned());
+        } else if *clients == 0 {
+            remedy = Some(
+                "nobody uses one, or those who do are not seen: run as root, or give CAP_SYS_PTRACE".into(),
+            );
+        }
+    }
+    let by_library = || {
+        Some(
+            "use `thinktime record` outside of containers, with libnvidia-ml.so.1 of the same driver installed, \
+             version 510 or later; time of engines needs Maxwell or later without MIG"
+                .to_owned(),
+        )
+    };
+    match cards {
+        Ok((cards, problems)) => {
+            evidence.push(format!("{cards} by NVML, the library of NVIDIA's driver"));
+            evidence.extend(problems.iter().cloned());
+            remedy = remedy.or_else(|| by_library().filter(|_| !problems.is_empty()));
+        }
+        Err(_) if sources.is_without_nvidia() => {}
+        Err(why) => {
+            evidence.push(format!("NVIDIA's cards not: {why}"));
+            remedy = by_library();
+        }
+    }
+    let state = match (cards.is_ok() || telling > &0, remedy.is_some()) {
+        (true, false) => State::Measured,
+        (true, true) => State::Partly,
+        (false, _) if *devices > 0 => State::Partly,
+        (false, _) => State::Absent,
+    };
+    if evidence.is_empty() {
+        evidence.push("there is no graphics device".into());
+    }
+    Ability { item, state, evidence: evidence.join("; "), remedy }
 }
 
 fn descriptors(processes: usize) -> Ability {

@@ -95,10 +95,12 @@ pub fn compute_in_step(tick_ns: i64, phase_ns: i64, end_ns: i64) {
     }
 }
 
-/// Lowers the priority of this thread a little, permanently. Its CPU time is then reported as `nice`, a state
-/// in which hardly anything else runs, so that it can be distinguished from other work.
+/// Lowers the priority of this thread to a little below the usual, permanently. Its CPU time is then reported as `nice`,
+/// a state in which hardly anything else runs, so that it can be distinguished from other work.
 pub fn lower_priority() -> io::Result<()> {
-    Ok(rustix::process::nice(1).map(drop)?)
+    // A higher one, as after `nice -n -5`, must fall below the usual too.
+    let now = rustix::process::nice(0)?;
+    Ok(rustix::process::nice(1 - now.min(0)).map(drop)?)
 }
 
 /// CPU time of a CPU in state `nice`, as reported by `/proc/stat` [s].

@@ -54,3 +54,12 @@ pub fn describe(root: &Root) -> Json {
         "page_bytes": page_bytes(),
     })
 }
+
+/// The inode of the initial PID namespace (PROC_PID_INIT_INO of the kernel).
+const INITIAL_NAMESPACE: &str = "pid:[4026531836]";
+
+/// True where processes have the numbers that the kernel itself calls them by.
+pub fn is_first_pid_namespace(root: &Root) -> bool {
+    let namespace = std::fs::read_link(root.path("/proc/self/ns/pid"));
+    namespace.is_ok_and(|name| name.as_os_str() == INITIAL_NAMESPACE)
+}

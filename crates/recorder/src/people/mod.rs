@@ -6,6 +6,8 @@ pub mod memory;
 pub mod names;
 pub mod pseudonyms;
 mod rows;
+pub mod sqlite;
+pub mod wtmpdb;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +23,9 @@ use crate::error::RecorderError;
 use crate::groups::Groups;
 use crate::kernel::clock::Moment;
 use crate::kernel::files::Root;
+use crate::kernel::host;
 use crate::processes::By;
+use crate::processes::gpu::Gpu;
 use crate::processes::watch::Watch;
 use crate::recording::options::{Anonymity, RecordOptions};
 use crate::sample::rows::Interval;
@@ -32,6 +36,7 @@ pub struct People {
     by: By,
     names: Names,
     memory: Memory,
+    gpu: Gpu,
     /// The control groups.
     pub groups: Groups,
     sheets: Sheets,
@@ -68,6 +73,7 @@ impl People {
             by: options.by,
             names: Names::open(root, pseudonyms),
             memory: Memory::new(root),
+            gpu: Gpu::new(root),
             groups: Groups::open(root),
             sheets: Sheets::default(),
             every_ns: i64::try_from(options.gauges_every.as_nanos()).unwrap_or(i64::MAX),
@@ -81,21 +87,36 @@ impl People {
         (self.sheets.presence.schema.clone(), self.sheets.groups.schema.clone())
     }
 
+    /// Asks those who answer when they can. Before a sample reads anything.
+    pub fn ask(&mut self, now: Moment) {
+        if self.by != By::None {
+            self.gpu.ask(now);
+        }
+    }
+
+    /// CPU time of threads of their own since it was asked last [ns].
+    pub fn take_cpu_ns(&mut self) -> u64 {
+        self.gpu.take_cpu_ns()
+    }
+
     /// Reads control groups. `since` is the sample before, `None` at the first.
     pub fn sample(&mut self, since: Option<Moment>, now: Moment) {
         self.is_beat = since.is_some() && now.monotonic_ns >= self.next_ns;
         if self.is_beat {
             self.next_ns = now.monotonic_ns.saturating_add(self.every_ns);
-            self.names.refresh();
+            self.names.refresh(now);
         }
         self.groups.sample(self.is_beat);
     }
 
-    /// Reads the memory of some processes.
-    pub fn read_memory(&mut self, watch: &Watch, since: Option<Moment>, now: Moment) {
+    /// Reads the memory of some processes, and what users have of graphics devices.
+    pub fn read_processes(&mut self, watch: &Watch, since: Option<Moment>, now: Moment) {
         if let Watch::Each(each) = watch {
-            let length_s = since.map_or(0.0, |since| (now.monotonic_ns - since.monotonic_ns) as f64 * 1e-9);
-            self.memory.sample(&each.census, length_s);
+            let length_ns = since.map_or(0, |since| now.monotonic_ns - since.monotonic_ns);
+            self.memory.sample(&each.census, length_ns as f64 * 1e-9);
+            let tick_ns = 1_000_000_000 / host::clock_ticks();
+            let since_ticks = since.map(|since| u64::try_from(since.boot_ns).unwrap_or(0) / tick_ns);
+            self.gpu.sample(&each.census, since_ticks, u64::try_from(length_ns).unwrap_or(0), now);
         }
     }
 
@@ -113,13 +134,15 @@ impl People {
         let mut made = PeopleRows { presence: Vec::new(), groups: Vec::new(), attributed_s: None };
         if let Watch::Each(each) = watch {
             if self.by == By::Cgroup {
-                made.attributed_s = rows::by_groups(&mut self.groups, schema, users, empty);
+                made.attributed_s = rows::by_groups(&mut self.groups, schema, users, &empty);
             }
+            rows::add_gpu(self.gpu.users(), schema, users, &empty);
             let mut shown = BTreeMap::new();
             for (schema, rows) in [(schema, users), (commands_schema, commands)] {
                 rows::name_users(&mut self.names, &each.census, schema, rows, &mut shown);
             }
             if self.is_beat {
+                self.names.meet(&each.census);
                 made.presence =
                     self.sheets.presence(interval, &each.census, &mut self.memory, &mut self.names);
             }
@@ -144,6 +167,8 @@ impl People {
             "accounts_without_name": self.names.unknown(),
             "memory": self.memory.to_json(),
             "groups": self.groups.to_json(),
+            "gpu": self.gpu.to_json(),
+            "wtmpdb": self.names.wtmpdb.to_json(),
         })
     }
 }

@@ -8,7 +8,9 @@ use thinktime_log::{Row, Value};
 use super::accounts::Accounts;
 use super::logins::{self, Login};
 use super::pseudonyms::Pseudonyms;
+use super::wtmpdb::Wtmpdb;
 use crate::groups::names::{Containers, Identity, identify, unescaped};
+use crate::kernel::clock::Moment;
 use crate::kernel::files::Root;
 use crate::processes::census::{Census, Key};
 
@@ -24,8 +26,19 @@ const PROGRAM_MAX: usize = 15;
 /// Texts whose form without people is kept; more are forgotten.
 const TEXTS_MAX: usize = 4096;
 
+/// Kinds of users: somebody who may log in, and everything else.
+pub const PERSON: &str = "person";
+pub const SYSTEM: &str = "system";
+
+/// Name of the processes that never had a session, such as kernel threads.
+const WITHOUT_SESSION: &str = "processes without a session";
+
 fn is_person(uid: u32) -> bool {
     uid >= PEOPLE_FIRST && uid != NOBODY
+}
+
+fn kind(is_person: bool) -> &'static str {
+    if is_person { PERSON } else { SYSTEM }
 }
 
 /// A user or group as it stands in the log.
@@ -35,6 +48,8 @@ pub struct Shown {
     pub key: String,
     /// Readable name; `None` where nothing has one.
     pub name: Option<String>,
+    /// Kind of user: [`PERSON`] or [`SYSTEM`]; `None` for a control group, and where it is not known.
+    pub kind: Option<&'static str>,
 }
 
 /// Names of users, groups and terminals.
@@ -43,8 +58,13 @@ pub struct Names {
     root: Root,
     accounts: Accounts,
     containers: Containers,
-    /// Logins as of the last refresh; `None` where nothing records them.
+    /// Logins as of the last refresh, of utmp or logind; `None` where nothing records them.
     logins: Option<Vec<Login>>,
+    /// The same with those that wtmpdb knows.
+    present: Option<Vec<Login>>,
+    /// Logins of wtmpdb.
+    pub wtmpdb: Wtmpdb,
+    now: Moment,
     pseudonyms: Option<Pseudonyms>,
     /// Names of the accounts of people in small letters, the longest first, with their pseudonyms.
     people: Vec<(String, String)>,
@@ -64,6 +84,9 @@ impl Names {
             accounts,
             containers,
             logins: logins::read(root),
+            present: None,
+            wtmpdb: Wtmpdb::new(root),
+            now: Moment::default(),
             pseudonyms,
             people: Vec::new(),
             texts: BTreeMap::new(),
@@ -80,11 +103,12 @@ impl Names {
             people.insert(name.to_ascii_lowercase(), of.of(&format!("uid:{uid}")));
         }
         // Of a directory, which no table has.
-        for login in self.logins.iter().flatten().filter(|login| !login.user.is_empty()) {
-            let uid = login.uid.or_else(|| self.accounts.uid(&login.user));
-            if uid.is_none_or(is_person) {
-                let key = uid.map_or_else(|| format!("name:{}", login.user), |uid| format!("uid:{uid}"));
-                people.entry(login.user.to_ascii_lowercase()).or_insert_with(|| of.of(&key));
+        let logins = self.logins.iter().flatten().map(|login| (login.user.as_str(), login.uid));
+        for (user, uid) in logins.chain(self.wtmpdb.users().map(|user| (user, None))) {
+            let uid = uid.or_else(|| self.accounts.uid(user));
+            if !user.is_empty() && uid.is_none_or(is_person) {
+                let key = uid.map_or_else(|| format!("name:{user}"), |uid| format!("uid:{uid}"));
+                people.entry(user.to_ascii_lowercase()).or_insert_with(|| of.of(&key));
             }
         }
         let mut people: Vec<_> = people.into_iter().collect();
@@ -96,10 +120,21 @@ impl Names {
     }
 
     /// Reads accounts and logins again.
-    pub fn refresh(&mut self) {
+    pub fn refresh(&mut self, now: Moment) {
+        self.now = now;
         self.accounts.refresh();
         self.logins = logins::read(&self.root);
+        self.wtmpdb.refresh(now);
         self.list_people();
+    }
+
+    /// Finds out who of those in the records of logins is there.
+    pub fn meet(&mut self, census: &Census) {
+        let accounts = &self.accounts;
+        let living = self.wtmpdb.logins(census, |user| accounts.uid(user), terminal_name, self.now);
+        let is_known = self.logins.is_some() || self.wtmpdb.is_read();
+        let logins = self.logins.clone().unwrap_or_default();
+        self.present = is_known.then(|| logins::join(logins, living));
     }
 
     /// Accounts that were met and have no name.
@@ -110,20 +145,32 @@ impl Names {
     /// A user, for the log.
     pub fn user(&mut self, key: &Key, census: &Census) -> Shown {
         match key {
-            Key::Uid(uid) => Shown { key: self.key("uid", *uid), name: self.account(*uid) },
+            Key::Uid(uid) => Shown {
+                key: self.key("uid", *uid),
+                name: self.account(*uid),
+                kind: Some(kind(is_person(*uid))),
+            },
+            Key::Session(0) => Shown {
+                key: self.key("session", 0),
+                name: Some(WITHOUT_SESSION.to_owned()),
+                kind: Some(SYSTEM),
+            },
             Key::Session(session) => {
-                let name = census.first_of_session(*session).and_then(|facts| {
+                let first = census.first_of_session(*session);
+                // Whoever sits at a terminal is somebody, root too; daemons have none.
+                let kind = first.map(|facts| kind(is_person(facts.uid) || facts.stat.terminal != 0));
+                let name = first.and_then(|facts| {
                     let account = self.account(facts.uid).unwrap_or_else(|| self.key("uid", facts.uid));
                     Some(match self.terminal(&terminal_name(facts.stat.terminal)?) {
                         terminal if terminal.is_empty() => account,
                         terminal => format!("{account} {terminal}"),
                     })
                 });
-                Shown { key: self.key("session", *session), name }
+                Shown { key: self.key("session", *session), name, kind }
             }
             Key::Cgroup(path) => {
                 let (path, name, _) = self.group(path);
-                Shown { key: path, name: Some(name) }
+                Shown { key: path, name: Some(name), kind: None }
             }
         }
     }
@@ -132,7 +179,7 @@ impl Names {
     pub fn unknown_key(&self, key: &str) -> Shown {
         let key =
             self.pseudonyms.as_ref().map_or_else(|| key.to_owned(), |of| format!("user:{}", of.of(key)));
-        Shown { key, name: None }
+        Shown { key, name: None, kind: None }
     }
 
     fn key(&self, kind: &str, number: impl std::fmt::Display) -> String {
@@ -239,7 +286,7 @@ impl Names {
 
     /// Logins of a user and their terminals, for the log.
     pub fn places(&mut self, key: &Key, census: &Census) -> Places {
-        let Some(logins) = &self.logins else {
+        let Some(logins) = &self.present else {
             let terminal = match key {
                 Key::Session(session) => census.first_of_session(*session),
                 _ => None,

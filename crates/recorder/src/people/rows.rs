@@ -9,6 +9,7 @@ use super::names::{Names, Shown};
 use crate::groups::counters::{AMOUNTS, Counts, GAUGES, STALLS};
 use crate::groups::{Groups, is_used};
 use crate::processes::census::{Census, Key};
+use crate::processes::gpu::GpuUse;
 use crate::sample::rows::Interval;
 use crate::sample::sheet::{Draft, Sheet};
 
@@ -37,12 +38,13 @@ impl Sheets {
         let users = memory.users(census);
         let mut rows = Vec::with_capacity(users.len());
         for (key, memories) in users {
-            let Shown { key: user, name } = names.user(key, census);
+            let Shown { key: user, name, kind } = names.user(key, census);
             let (sessions, terminals) = names.places(key, census);
             let mut row = self.presence.row();
             row.set("start", Value::Time(interval.start_us));
             row.set("user", user.as_str());
             row.set("name", text(name));
+            row.set("kind", kind);
             row.set("processes", memories.processes);
             row.set("threads", memories.threads);
             row.set("sessions", sessions);
@@ -112,7 +114,7 @@ fn text(text: Option<String>) -> Value {
     text.map_or(Value::Null, |text| Value::from(text.as_str()))
 }
 
-/// Puts the name of its user in each row, and pseudonyms in the place of keys and names if so asked.
+/// Puts name and kind of its user in each row, and pseudonyms in the place of keys and names if so asked.
 pub fn name_users(
     names: &mut Names,
     census: &Census,
@@ -120,7 +122,7 @@ pub fn name_users(
     rows: &mut [Row],
     shown: &mut BTreeMap<String, Shown>,
 ) {
-    let (user, name) = (schema.position("user"), schema.position("name"));
+    let [user, name, kind] = ["user", "name", "kind"].map(|column| schema.position(column));
     names.hide(rows, user);
     let Some(user) = user else { return };
     for row in rows {
@@ -129,11 +131,42 @@ pub fn name_users(
             let found = Key::of_text(key).map(|key| names.user(&key, census));
             shown.insert(key.to_string(), found.unwrap_or_else(|| names.unknown_key(key)));
         }
-        let Shown { key, name: label } = &shown[&**key];
+        let Shown { key, name: label, kind: of } = &shown[&**key];
         row[user] = Value::from(key.as_str());
         if let Some(name) = name {
             row[name] = text(label.clone());
         }
+        if let Some(kind) = kind {
+            row[kind] = Value::from(*of);
+        }
+    }
+}
+
+/// Sets what users have of graphics devices. A user who used nothing else gets a row that `empty` makes.
+pub fn add_gpu(
+    used: &BTreeMap<Key, GpuUse>,
+    schema: &TableSchema,
+    users: &mut Vec<Row>,
+    empty: impl Fn(&str) -> Row,
+) {
+    let places = ["user", "gpu_s", "gpu_memory_bytes"].map(|column| schema.position(column));
+    let [Some(user), Some(busy), Some(memory)] = places else { return };
+    let mut left: BTreeMap<String, &GpuUse> = used.iter().map(|(key, found)| (key.text(), found)).collect();
+    let set = |row: &mut Row, found: &GpuUse| {
+        row[busy] = Value::from(found.busy_ns.map(|ns| ns as f64 * 1e-9));
+        row[memory] = Value::from(found.memory);
+    };
+    for row in users.iter_mut() {
+        let Value::Text(key) = &row[user] else { continue };
+        if let Some(found) = left.remove(&**key) {
+            set(row, found);
+        }
+    }
+    // Memory alone is no use in the interval.
+    for (key, found) in left.into_iter().filter(|(_, found)| found.busy_ns.unwrap_or(0) > 0) {
+        let mut row = empty(&key);
+        set(&mut row, found);
+        users.push(row);
     }
 }
 

@@ -7,6 +7,7 @@
 pub mod cgroup;
 pub mod cpu_usage;
 pub mod diskstats;
+pub mod drm;
 pub mod group_files;
 pub mod loadavg;
 pub mod meminfo;

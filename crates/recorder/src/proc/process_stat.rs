@@ -6,6 +6,11 @@ use super::{Fields, ParseError, items};
 
 /// Flag of a kernel thread (include/linux/sched.h).
 const PF_KTHREAD: u64 = 0x0020_0000;
+/// Nice value from which a process leaves nine tenths of a CPU, or more, to one at nice 0: their weights are 110 and
+/// 1024 (sched_prio_to_weight, kernel/sched/core.c).
+const LOW_PRIORITY: i64 = 10;
+/// Scheduling class that runs where nobody else wants to (include/uapi/linux/sched.h).
+const SCHED_IDLE: u64 = 5;
 
 /// Fields of `/proc/PID/stat` that are used. Times in clock ticks of `CLK_TCK`, 10 ms nearly everywhere.
 ///
@@ -24,6 +29,8 @@ pub struct ProcessStat {
     /// Device number of the controlling terminal, 0 for none.
     pub terminal: i32,
     pub is_kernel_thread: bool,
+    /// The first thread leaves the CPU to others: see [`is_low_priority`].
+    pub is_low_priority: bool,
     /// Page faults that needed no disk, all threads.
     pub faults_minor: u64,
     /// Minor faults of children that ended and were waited for, and of theirs.
@@ -80,6 +87,11 @@ fn narrow(value: i64) -> i32 {
     i32::try_from(value).unwrap_or(0)
 }
 
+/// True for a nice value, or a scheduling class, that leaves at least nine tenths of a CPU to work at nice 0.
+pub(crate) fn is_low_priority(nice: i64, class: u64) -> bool {
+    nice >= LOW_PRIORITY || class == SCHED_IDLE
+}
+
 /// Fields from the text of `/proc/PID/stat`.
 pub fn parse(text: &[u8], path: impl Display) -> Result<ProcessStat, ParseError> {
     // The command's name may hold anything, blanks and brackets included: the last bracket ends it.
@@ -105,13 +117,15 @@ pub fn parse(text: &[u8], path: impl Display) -> Result<ProcessStat, ParseError>
     // The kernel prints them with a sign; times below zero were a defect of old kernels.
     let mut children = |name| fields.need_signed(name).map(|ticks| u64::try_from(ticks).unwrap_or(0));
     let (children_user_ticks, children_system_ticks) = (children("cutime")?, children("cstime")?);
-    fields.skip(2);
+    fields.skip(1);
+    let nice = fields.need_signed("nice")?;
     let threads = fields.need_signed("num_threads")?;
     fields.skip(1);
     let start_ticks = fields.need("starttime")?;
     fields.skip(1);
     let resident_pages = fields.need_signed("rss")?;
-    fields.skip(17);
+    fields.skip(16);
+    let class = fields.optional("policy")?.unwrap_or(0);
     let io_wait_ticks = fields.optional("delayacct_blkio_ticks")?;
     Ok(ProcessStat {
         pid,
@@ -120,6 +134,7 @@ pub fn parse(text: &[u8], path: impl Display) -> Result<ProcessStat, ParseError>
         session,
         terminal,
         is_kernel_thread,
+        is_low_priority: is_low_priority(nice, class),
         faults_minor,
         children_faults_minor,
         faults_major,

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use super::commands::Commands;
 use super::exits::Departures;
-use super::settlement::{Debt, Owner, Unseen};
-use super::usage::{Usage, growth, lifetime, of_children};
+use super::settlement::{Debt, Left, Owner, Unseen};
+use super::usage::{Usage, growth, lifetime, of_children, possible_wait_ns};
 use super::{By, Facts, Scan};
 
 /// User to whom a process belongs.
@@ -67,6 +67,8 @@ pub struct Account {
 pub struct Surroundings<'a> {
     /// Beginning of the interval after boot [tick]; `None` at the first scan.
     pub since_ticks: Option<u64>,
+    /// Length of the interval [ns].
+    pub length_ns: u64,
     /// Most CPU time that the machine can have given in the interval [ns].
     pub capacity_ns: u64,
     /// Process number of the recorder itself, whose running makes no user active.
@@ -96,6 +98,8 @@ pub(super) struct Waited {
     pub pid: i32,
     pub key: Key,
     pub command: Arc<str>,
+    /// It leaves the CPU to others: its children do, as priorities are inherited.
+    pub is_low_priority: bool,
     pub usage: Usage,
 }
 
@@ -109,6 +113,8 @@ pub struct Census {
     pub(super) table: Vec<Entry>,
     /// By the process that waits, or will wait, for the children.
     pub(super) debts: BTreeMap<i32, Debt>,
+    /// Debts that may be those of a process farther above.
+    pub(super) left: Vec<Left>,
     pub(super) accounts: BTreeMap<Key, Account>,
     /// Parents of processes that the last step found ended after its scan.
     pub(super) ended_after_scan: BTreeMap<i32, i32>,
@@ -120,6 +126,12 @@ pub struct Census {
     terminals: BTreeMap<i32, u64>,
     /// Exact time of kernel threads in the last interval [ns].
     pub kernel_ns: u64,
+    /// Exact time in the last interval of processes that leave the CPU to others [ns].
+    pub low_priority_ns: u64,
+    /// The last scan was the first one.
+    is_begun: bool,
+    /// The interval that the last scan ended was the first one.
+    pub(super) is_first_interval: bool,
     /// Differences dropped because they exceed the capacity of the machine.
     pub implausible: u64,
     /// Processes whose parent ended: their new parent has to be read at the next scan.
@@ -134,12 +146,16 @@ impl Census {
             tick_ns,
             table: Vec::new(),
             debts: BTreeMap::new(),
+            left: Vec::new(),
             accounts: BTreeMap::new(),
             ended_after_scan: BTreeMap::new(),
             unseen: BTreeMap::new(),
             states: BTreeMap::new(),
             terminals: BTreeMap::new(),
             kernel_ns: 0,
+            low_priority_ns: 0,
+            is_begun: false,
+            is_first_interval: false,
             implausible: 0,
             orphans: Vec::new(),
         }
@@ -158,6 +174,12 @@ impl Census {
     /// Processes alive, ascending, with their users and their last reading.
     pub fn living(&self) -> impl Iterator<Item = (i32, &Key, &Facts)> {
         self.table.iter().map(|entry| (entry.pid, &entry.key, &entry.facts))
+    }
+
+    /// The user of a process alive.
+    pub fn key(&self, pid: i32) -> Option<&Key> {
+        let index = self.table.binary_search_by_key(&pid, |entry| entry.pid).ok()?;
+        Some(&self.table[index].key)
     }
 
     /// The last reading of a process alive.
@@ -197,7 +219,8 @@ impl Census {
             (account.usage, account.inherited_ns, account.is_active) = (Usage::default(), 0, false);
             account.commands.begin();
         }
-        self.kernel_ns = 0;
+        (self.kernel_ns, self.low_priority_ns) = (0, 0);
+        self.is_first_interval = std::mem::replace(&mut self.is_begun, around.since_ticks.is_none());
         self.orphans.clear();
         let mut waited = Vec::new();
         let mut ended = self.merge(scan, &around, &mut waited);
@@ -349,11 +372,21 @@ impl Census {
             (child_usage.read_bytes, usage.read_bytes) = (usage.read_bytes, 0);
             (child_usage.write_bytes, usage.write_bytes) = (usage.write_bytes, 0);
             let (key, command) = (entry.key.clone(), Arc::clone(&entry.facts.command));
-            waited.push(Waited { pid: entry.pid, key, command, usage: child_usage });
+            let is_low_priority = entry.facts.stat.is_low_priority;
+            waited.push(Waited { pid: entry.pid, key, command, is_low_priority, usage: child_usage });
         }
+        // The first thread's own: it waited for no longer than it lived.
+        let began_ticks = entry.facts.stat.start_ticks.saturating_sub(around.since_ticks.unwrap_or(0));
+        let lived_ns = around.length_ns.saturating_sub(began_ticks.saturating_mul(self.tick_ns));
+        let waited_ns = possible_wait_ns(usage.io_wait_ns, lived_ns.max(self.tick_ns));
+        self.implausible += u64::from(usage.io_wait_ns > around.length_ns.saturating_add(self.tick_ns));
+        usage.io_wait_ns = waited_ns;
         let is_kernel_thread = entry.facts.stat.is_kernel_thread;
         if is_kernel_thread {
             self.kernel_ns += usage.exact_ns;
+        }
+        if entry.facts.stat.is_low_priority {
+            self.low_priority_ns = self.low_priority_ns.saturating_add(usage.exact_ns);
         }
         let account = self.charge(&entry.key, &entry.facts.command, usage);
         // A process that runs returns from the kernel into user state, except for a kernel thread, which

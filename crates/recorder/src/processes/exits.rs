@@ -23,10 +23,11 @@ use super::netlink::{
     TASKSTATS_TYPE_AGGR_PID, TASKSTATS_TYPE_STATS, WAIT_OFFSET, attribute, body, open_family, put_message,
     receive_many, u16_at, u32_at, u64_at,
 };
-use super::usage::Usage;
+use super::usage::{Usage, possible_wait_ns};
 use crate::kernel::clock::{Clock, Moment, SystemClock};
 use crate::kernel::files::Root;
-use crate::proc::process_stat::Name;
+use crate::kernel::host;
+use crate::proc::process_stat::{Name, is_low_priority};
 
 // From linux/taskstats.h and linux/netlink.h: part of the kernel's ABI.
 const TASKSTATS_CMD_ATTR_REGISTER_CPUMASK: u16 = 3;
@@ -39,8 +40,10 @@ const VERSION_MIN: u16 = 12;
 
 // Offsets in `struct taskstats` [byte].
 const FLAG_OFFSET: usize = 8;
+const NICE_OFFSET: usize = 9;
 const NAME_OFFSET: usize = 80;
 const NAME_BYTES: usize = 32;
+const CLASS_OFFSET: usize = 112;
 const USER_OFFSET: usize = 120;
 const PID_OFFSET: usize = 128;
 const PARENT_OFFSET: usize = 132;
@@ -49,6 +52,7 @@ const USER_TIME_OFFSET: usize = 152;
 const SYSTEM_TIME_OFFSET: usize = 160;
 const FAULTS_MINOR_OFFSET: usize = 168;
 const FAULTS_MAJOR_OFFSET: usize = 176;
+const RESIDENT_MAX_OFFSET: usize = 200;
 const READ_BYTES_OFFSET: usize = 248;
 const WRITE_BYTES_OFFSET: usize = 256;
 const SLEEPS_OFFSET: usize = 272;
@@ -93,6 +97,8 @@ struct Task {
     missing_ns: u64,
     /// Life of the process until now [ns].
     elapsed_ns: u64,
+    /// It leaves the CPU to others.
+    is_low_priority: bool,
     /// The last task of its process.
     is_last: bool,
     /// CPU time and waiting of all tasks of the process, where it had several [ns].
@@ -114,6 +120,8 @@ pub struct Departed {
     pub usage: Usage,
     /// User and system time as sampled at the tick [ns].
     pub ticks_ns: (u64, u64),
+    /// The part of its CPU time in which it left the CPU to others, by the priority at its end [ns].
+    pub low_priority_ns: u64,
     /// CPU time that is probably not in the usage: since the last tick, and for giving back memory [ns].
     pub missing_ns: u64,
     /// Time from start to end, summed [ns].
@@ -124,6 +132,8 @@ pub struct Departed {
     pub start_ns: (i64, i64),
     /// It began after the last sample.
     pub is_new: bool,
+    /// Its own parent ended too, and `parent` is the one above.
+    pub is_passed_on: bool,
 }
 
 /// The processes that ended since the last sample.
@@ -189,8 +199,12 @@ fn task(record: &[u8]) -> Option<Task> {
     let longest_ns = alive_ns.saturating_sub(wait_ns).min(run_ns.saturating_add(TICK_MAX_NS));
     let exact_ns = if u64_at(record, SLEEPS_OFFSET)? == 0 { run_ns.max(longest_ns) } else { run_ns };
     let faults_minor = u64_at(record, FAULTS_MINOR_OFFSET)?;
+    // It gives back what it has, not what it ever had: a long life has any number of faults.
+    let pages_max = u64_at(record, RESIDENT_MAX_OFFSET)?.saturating_mul(1024) / host::page_bytes();
     // Anything from nothing to a tick.
     let since_tick_ns = alive_ns.saturating_sub(wait_ns).saturating_sub(exact_ns).min(TICK_USUAL_NS) / 2;
+    // The nice value is a byte with a sign.
+    let (nice, class) = (*record.get(NICE_OFFSET)?, *record.get(CLASS_OFFSET)?);
     Some(Task {
         pid: number(PID_OFFSET)?,
         process: number(PROCESS_OFFSET)?,
@@ -200,8 +214,8 @@ fn task(record: &[u8]) -> Option<Task> {
         usage: Usage {
             exact_ns,
             wait_ns,
-            io_wait_ns: u64_at(record, IO_DELAY_OFFSET)?,
-            swap_wait_ns: u64_at(record, SWAP_DELAY_OFFSET)?,
+            io_wait_ns: possible_wait_ns(u64_at(record, IO_DELAY_OFFSET)?, alive_ns),
+            swap_wait_ns: possible_wait_ns(u64_at(record, SWAP_DELAY_OFFSET)?, alive_ns),
             faults_minor,
             faults_major: u64_at(record, FAULTS_MAJOR_OFFSET)?,
             read_bytes: u64_at(record, READ_BYTES_OFFSET)?,
@@ -209,8 +223,11 @@ fn task(record: &[u8]) -> Option<Task> {
             ..Usage::default()
         },
         ticks_ns: (nanoseconds(USER_TIME_OFFSET)?, nanoseconds(SYSTEM_TIME_OFFSET)?),
-        missing_ns: END_NS.saturating_add(faults_minor.saturating_mul(PAGE_NS)).saturating_add(since_tick_ns),
+        missing_ns: END_NS
+            .saturating_add(faults_minor.min(pages_max).saturating_mul(PAGE_NS))
+            .saturating_add(since_tick_ns),
         elapsed_ns: nanoseconds(PROCESS_ELAPSED_OFFSET)?,
+        is_low_priority: is_low_priority(i64::from(nice as i8), u64::from(class)),
         is_last: record.get(FLAG_OFFSET)? & AGROUP != 0,
         process_ns: None,
     })
@@ -362,9 +379,10 @@ impl Ends {
             task.usage += part.usage;
             task.ticks_ns.0 = task.ticks_ns.0.saturating_add(part.ticks_ns.0);
             task.ticks_ns.1 = task.ticks_ns.1.saturating_add(part.ticks_ns.1);
-            // A process has the name and the user of its first task.
+            // A process has the name, the user and the priority of its first task.
             if part.pid == part.process && task.pid != task.process {
                 (task.pid, task.name, task.uid) = (part.pid, part.name, part.uid);
+                task.is_low_priority = part.is_low_priority;
             }
         }
         if !task.is_last {
@@ -393,11 +411,13 @@ impl Ends {
             uid: task.uid,
             name: task.name,
             usage: task.usage,
+            low_priority_ns: if task.is_low_priority { task.usage.exact_ns } else { 0 },
             ticks_ns: task.ticks_ns,
             missing_ns: task.missing_ns,
             lifetime_ns: task.elapsed_ns,
             count: 1,
             start_ns: (earliest_ns, latest_ns.saturating_add(suspended_ns)),
+            is_passed_on: false,
             is_new: self.sampled.is_some_and(|sampled| earliest_ns > sampled.monotonic_ns),
         }
     }
@@ -411,7 +431,7 @@ impl Departures {
         let children: Vec<_> = self.grouped.range(of_it).map(|(key, _)| *key).collect();
         for key in children {
             if let Some(mut child) = self.grouped.remove(&key) {
-                child.parent = departed.parent;
+                (child.parent, child.is_passed_on) = (departed.parent, true);
                 self.add(child);
             }
         }
@@ -427,9 +447,11 @@ impl Departures {
             is_new: true,
             ..Departed::default()
         });
+        sum.is_passed_on |= departed.is_passed_on;
         sum.usage += departed.usage;
         sum.ticks_ns.0 = sum.ticks_ns.0.saturating_add(departed.ticks_ns.0);
         sum.ticks_ns.1 = sum.ticks_ns.1.saturating_add(departed.ticks_ns.1);
+        sum.low_priority_ns = sum.low_priority_ns.saturating_add(departed.low_priority_ns);
         sum.missing_ns = sum.missing_ns.saturating_add(departed.missing_ns);
         sum.lifetime_ns = sum.lifetime_ns.saturating_add(departed.lifetime_ns);
         sum.count += departed.count;
@@ -490,7 +512,22 @@ pub(crate) mod tests {
         process_run_ns: Option<u64>,
         /// Life [us].
         alive_us: u64,
+        /// Waiting for a disk [ns].
+        io_delay_ns: u64,
     }
+
+    /// The only task of a process, as the tests change it.
+    const TASK: Told = Told {
+        pid: 7,
+        process: 7,
+        parent: 1,
+        uid: 5,
+        run_ns: 100,
+        is_last: true,
+        process_run_ns: None,
+        alive_us: 1000,
+        io_delay_ns: 0,
+    };
 
     fn message(told: &Told) -> Vec<u8> {
         let mut record = vec![0; STATS_BYTES];
@@ -511,6 +548,7 @@ pub(crate) mod tests {
             (ELAPSED_OFFSET, told.alive_us),
             (PROCESS_ELAPSED_OFFSET, told.alive_us),
             (SLEEPS_OFFSET, 1),
+            (IO_DELAY_OFFSET, told.io_delay_ns),
         ] {
             put(at, &number.to_ne_bytes());
         }
@@ -533,8 +571,9 @@ pub(crate) mod tests {
 
     fn told() -> impl Strategy<Value = Told> {
         let numbers = (1u32..20, 1u32..20, 0u32..20, 0u32..4);
-        (numbers, any::<u64>(), any::<bool>(), any::<Option<u64>>(), 0u64..10_000_000).prop_map(
-            |((pid, process, parent, uid), run_ns, is_last, process_run_ns, alive_us)| Told {
+        let times = (any::<u64>(), any::<Option<u64>>(), 0u64..10_000_000, any::<u64>());
+        (numbers, any::<bool>(), times).prop_map(
+            |((pid, process, parent, uid), is_last, (run_ns, process_run_ns, alive_us, io_delay_ns))| Told {
                 pid,
                 process,
                 parent,
@@ -543,6 +582,7 @@ pub(crate) mod tests {
                 is_last,
                 process_run_ns,
                 alive_us,
+                io_delay_ns,
             },
         )
     }
@@ -554,16 +594,7 @@ pub(crate) mod tests {
     #[test]
     fn a_process_ends_with_its_last_task_and_has_the_time_of_all() {
         let mut ends = Ends::default();
-        let task = Told {
-            pid: 7,
-            process: 7,
-            parent: 1,
-            uid: 5,
-            run_ns: 100,
-            is_last: false,
-            process_run_ns: None,
-            alive_us: 1000,
-        };
+        let task = Told { is_last: false, io_delay_ns: 300_000, ..TASK };
         ends.take(&message(&task), moment(1));
         assert!(ends.departures.single.is_empty(), "the process goes on");
         let last = Told { pid: 9, run_ns: 50, process_run_ns: Some(180), uid: 6, ..task };
@@ -571,21 +602,25 @@ pub(crate) mod tests {
         let [process] = &ends.departures.single[..] else { panic!("{ends:?}") };
         assert_eq!((process.pid, process.uid, process.usage.exact_ns), (7, 5, 180));
         assert_eq!((process.parent, process.count, process.lifetime_ns), (1, 1, 1_000_000));
+        assert_eq!(process.usage.io_wait_ns, 600_000, "of both tasks");
+    }
+
+    #[test]
+    fn no_task_waited_for_longer_than_it_lived() {
+        let mut ends = Ends::default();
+        // Seen: the time since boot.
+        let task = Told { alive_us: 800_000, io_delay_ns: 1_162_473_519_316, ..TASK };
+        ends.take(&message(&task), moment(1));
+        for (pid, io_delay_ns) in [(8, 799_000_000), (9, 1_100_000_000)] {
+            ends.take(&message(&Told { pid, process: pid, io_delay_ns, ..task }), moment(1));
+        }
+        let delays: Vec<_> = ends.departures.single.iter().map(|one| one.usage.io_wait_ns).collect();
+        assert_eq!(delays, [0, 799_000_000, 800_000_000]);
     }
 
     #[test]
     fn a_message_that_is_cut_or_too_old_is_a_loss() {
-        let task = Told {
-            pid: 7,
-            process: 7,
-            parent: 1,
-            uid: 5,
-            run_ns: 100,
-            is_last: true,
-            process_run_ns: None,
-            alive_us: 1,
-        };
-        let whole = message(&task);
+        let whole = message(&TASK);
         // From the header's end on: the attributes are there, but not all of the record.
         for end in [0, 10, 19] {
             let mut ends = Ends::default();

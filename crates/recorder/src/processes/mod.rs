@@ -7,8 +7,10 @@
 pub mod census;
 pub mod commands;
 pub mod exits;
+pub mod gpu;
 mod listing;
 pub(crate) mod netlink;
+mod nvml;
 pub(crate) mod procfs;
 pub mod settlement;
 pub(crate) mod taskstats;

@@ -11,6 +11,11 @@
 //! What a process used after its message is lost if nobody waits for it (its parent ignores SIGCHLD); without
 //! messages, so is everything after its last reading, and the scheduling delay of every such remainder: the kernel
 //! keeps no total of it over children.
+//!
+//! Which process waited for one whose parent ended too is told by nobody: the one above, or one that takes orphans in,
+//! which is process 1 or stands between the two (`PR_SET_CHILD_SUBREAPER`, the first process of a container). It is found
+//! by the page faults, which all totals count. The first process of a container that its children entered from outside
+//! stands nowhere above them: what they leave to it counts again for its user.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,10 +26,14 @@ use super::commands;
 use super::exits::Departed;
 use super::usage::{Usage, lifetime};
 
-/// Age [samples] after which a debt is given up: a parent that waits does so within an interval or two.
-const DEBT_AGE_MAX: u32 = 2;
+/// Samples for which a debt is kept: a parent that waits does so within an interval or two.
+const DEBT_SAMPLES: usize = 3;
 /// Owners of a debt: more have no share in what was not counted.
 const OWNERS_MAX: usize = 1024;
+/// Processes above one that are looked at.
+const ABOVE_MAX: usize = 64;
+/// Processes whose parent ended too that are kept: more are leftovers.
+const LEFT_MAX: usize = 4096;
 /// Time by the tick from which a process tells its own user and system time [ns].
 const OWN_STATES_NS: u64 = 20_000_000;
 /// Time by the tick over which the user and system time of a user's short processes is averaged [ns].
@@ -34,16 +43,54 @@ const STATES_MEMORY_NS: u64 = 10_000_000_000;
 pub(super) type Owner = (Key, Arc<str>);
 
 /// Usage already counted for ended children of a process, which is in the process's totals now or soon.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Debt {
-    usage: Usage,
+    /// By its age in samples, so that what nobody waits for does not hide the rest of the others for ever.
+    usage: [Usage; DEBT_SAMPLES],
     /// Users and commands of the children, with the CPU time that is probably not counted yet [ns].
     owners: BTreeMap<Owner, u64>,
+    /// One of the children had children of its own that nobody told of, so that the totals will contain more.
+    is_partial: bool,
     /// Samples since something was added.
-    age: u32,
+    age: usize,
 }
 
 impl Debt {
+    fn total(&self) -> Usage {
+        self.usage.iter().fold(Usage::default(), |mut sum, usage| {
+            sum += *usage;
+            sum
+        })
+    }
+
+    /// Takes off what the totals of the process have now. The oldest first: it ended first.
+    fn pay(&mut self, mut paid: Usage) {
+        for usage in self.usage.iter_mut().rev() {
+            let owed = *usage;
+            *usage -= paid;
+            paid -= owed;
+        }
+    }
+
+    /// Adds the debts of a process that ended to those of the one that waits for it. None is old there: only from now
+    /// on can the totals of that one have them.
+    fn inherit(&mut self, other: Debt) {
+        self.is_partial |= other.is_partial;
+        self.add(other.total(), other.owners);
+    }
+
+    /// Begins the next sample. What is old is given up, but for two ticks, because the totals are cut to whole ticks.
+    fn grow_old(&mut self, tick_ns: u64) {
+        let oldest = self.usage[DEBT_SAMPLES - 1].exact_ns.min(2 * tick_ns);
+        self.usage.rotate_right(1);
+        self.usage[0] = Usage::default();
+        self.usage[DEBT_SAMPLES - 1] += Usage { exact_ns: oldest, ..Usage::default() };
+        self.age += 1;
+        if self.age >= DEBT_SAMPLES {
+            self.owners.clear();
+        }
+    }
+
     fn add(&mut self, usage: Usage, owners: impl IntoIterator<Item = (Owner, u64)>) {
         for (owner, weight) in owners {
             if self.owners.len() < OWNERS_MAX || self.owners.contains_key(&owner) {
@@ -51,9 +98,22 @@ impl Debt {
                 *sum = sum.saturating_add(weight);
             }
         }
-        self.usage += usage;
+        self.usage[0] += usage;
         self.age = 0;
     }
+}
+
+/// A process whose parent ended too, and may have left it to one that takes orphans in.
+///
+/// Parents that end without waiting are common: the monitor of an sshd leaves the process that served the user.
+#[derive(Debug)]
+pub(super) struct Left {
+    /// Process that has the debt.
+    waiter: i32,
+    /// The debt.
+    usage: Usage,
+    owner: (Owner, u64),
+    age: usize,
 }
 
 /// A process that ended and that no scan saw, or several with the same parent.
@@ -65,6 +125,10 @@ pub(super) struct Unseen {
     owner: Owner,
     usage: Usage,
     missing_ns: u64,
+    /// It began before the messages: it may have waited for children that nobody told of.
+    is_older: bool,
+    /// The parent is that of a parent which ended.
+    is_passed_on: bool,
 }
 
 impl Census {
@@ -83,7 +147,8 @@ impl Census {
             let hidden = single.filter(|departed| !is_seen(departed.pid)).chain(departures.grouped.values());
             // What ended before the first scan belongs to no interval, but its parent may have been read before it
             // waited: then it is in the totals of the next reading.
-            return hidden.map(|departed| self.unseen_of(departed, ended, &parents)).collect();
+            let one = |departed| Unseen { is_older: true, ..self.unseen_of(departed, ended, &parents) };
+            return hidden.map(one).collect();
         }
         for departed in single {
             if self.depart_seen(departed, ended) {
@@ -110,7 +175,7 @@ impl Census {
             entry.ended = Some(without_wait(one.usage));
             entry.missing = Some((one.owner, one.missing_ns));
             if let Some(debt) = self.debts.get_mut(&one.parent) {
-                debt.usage -= without_wait(one.usage);
+                debt.pay(without_wait(one.usage));
             }
         }
     }
@@ -203,6 +268,8 @@ impl Census {
             owner: (key, commands::program(&departed.name, false)),
             usage: departed.usage,
             missing_ns: departed.missing_ns,
+            is_older: false,
+            is_passed_on: departed.is_passed_on,
         }
     }
 
@@ -235,6 +302,10 @@ impl Census {
         let all_ns = user_ns.saturating_add(system_ns);
         usage.system_ns = scaled(usage.exact_ns, system_ns, all_ns);
         usage.user_ns = usage.exact_ns - usage.system_ns;
+        // Of a process that was read before, the part since then.
+        let all_ns = departed.usage.exact_ns;
+        self.low_priority_ns =
+            self.low_priority_ns.saturating_add(scaled(usage.exact_ns, departed.low_priority_ns, all_ns));
         let account = self.charge(key, command, usage);
         account.sees_io = true;
         account.is_active |= usage.exact_ns > 0;
@@ -272,7 +343,7 @@ impl Census {
         parents.extend(&hidden);
         parents.extend(ended.iter().map(|entry| (entry.pid, entry.facts.stat.parent)));
         // A parent that ended too either had waited for it, and its own parent inherited the totals, or left it to
-        // process 1. The loop is bounded because process numbers are used again and could form a ring.
+        // one that takes orphans in. The loop is bounded because process numbers are used again and could form a ring.
         let waiter_above = |parent: i32| {
             let mut waiter = parent;
             for _ in 0..parents.len() {
@@ -284,44 +355,155 @@ impl Census {
             waiter
         };
         for one in unseen {
-            let debt = self.debts.entry(waiter_above(one.parent)).or_default();
-            debt.add(without_wait(one.usage), [(one.owner.clone(), one.missing_ns)]);
+            let waiter = waiter_above(one.parent);
+            let (usage, owner) = (without_wait(one.usage), (one.owner.clone(), one.missing_ns));
+            if one.is_passed_on || waiter != one.parent || self.is_dead(one.parent) {
+                self.leave_above(Left { waiter, usage, owner: owner.clone(), age: 0 });
+            }
+            let debt = self.debts.entry(waiter).or_default();
+            debt.add(usage, [owner]);
+            debt.is_partial |= one.is_older;
         }
         for entry in ended {
-            let mut counted = self.counted(entry);
-            let mut owners = BTreeMap::from([owner(entry)]);
             // Its parent's totals will contain those of its own children, debts included.
-            if let Some(debt) = self.debts.remove(&entry.pid) {
-                counted += debt.usage;
-                for (owner, missing_ns) in debt.owners {
-                    let sum: &mut u64 = owners.entry(owner).or_default();
-                    *sum = sum.saturating_add(missing_ns);
-                }
-            }
+            let mut debt = self.debts.remove(&entry.pid).unwrap_or_default();
+            debt.add(self.counted(entry), [owner(entry)]);
             let parent = entry.facts.stat.parent;
             let waiter = waiter_above(parent);
-            self.debts.entry(waiter).or_default().add(counted, owners.clone());
-            // Which of the two is not known, unless the kernel has told who was the parent at the end. Both get the
-            // debt, so that nothing is counted twice; other usage of either's children may then be missed, once.
-            if waiter != parent && waiter != 1 && entry.ended.is_none() {
-                self.debts.entry(1).or_default().add(counted, owners);
+            let mut usage = debt.total();
+            for left in self.left.iter_mut().filter(|left| left.waiter == entry.pid) {
+                left.waiter = waiter;
+                usage -= left.usage;
             }
+            if waiter != parent || self.is_dead(parent) {
+                self.leave_above(Left { waiter, usage, owner: owner(entry), age: 0 });
+            }
+            // Which of those above is not known, unless the kernel has told who was the parent at the end. All get the
+            // debt, so that nothing is counted twice; other usage of their children may then be missed, once.
+            if waiter != parent && entry.ended.is_none() {
+                for pid in self.above(waiter) {
+                    self.debts.entry(pid).or_default().inherit(debt.clone());
+                }
+            }
+            self.debts.entry(waiter).or_default().inherit(debt);
         }
         let orphaned = |entry: &&Entry| parents.contains_key(&entry.facts.stat.parent);
         // Their last reading names the old parent, and a process that does not run is rarely read again.
         self.orphans.extend(self.table.iter().filter(orphaned).map(|entry| entry.pid));
     }
 
+    /// Processes above `pid` that are alive, the nearest first; the last is process 1.
+    fn above(&self, pid: i32) -> Vec<i32> {
+        let parent = |pid| self.facts(pid).map_or(0, |facts| facts.stat.parent);
+        let mut found = Vec::new();
+        let mut next = parent(pid);
+        // Of readings at different times, parents could form a ring.
+        while next > 1 && found.len() < ABOVE_MAX && self.key(next).is_some() {
+            found.push(next);
+            next = parent(next);
+        }
+        if pid != 1 {
+            found.push(1);
+        }
+        found
+    }
+
+    fn leave_above(&mut self, left: Left) {
+        if left.waiter != 1 && self.left.len() < LEFT_MAX {
+            self.left.push(left);
+        }
+    }
+
+    /// True for a process that has ended and that nobody has waited for yet.
+    fn is_dead(&self, pid: i32) -> bool {
+        let found = self.table.binary_search_by_key(&pid, |entry| entry.pid);
+        found.is_ok_and(|index| {
+            self.table[index].ended.is_some() || self.table[index].facts.stat.state == b'Z'
+        })
+    }
+
+    /// Moves the debts of processes that were left to one that takes orphans in there.
+    ///
+    /// They are known by their page faults, which the kernel counts one by one and few of which come after a message:
+    /// the one above has more than its debts explain, and the process that was taken for the waiter has less.
+    fn claim(&mut self, waited: &[Waited]) {
+        if self.left.is_empty() {
+            return;
+        }
+        let owed = |census: &Census, pid| census.debts.get(&pid).map_or_else(Usage::default, Debt::total);
+        let growth = |pid| {
+            let found = waited.binary_search_by_key(&pid, |waiter| waiter.pid);
+            found.map_or_else(|_| Usage::default(), |index| waited[index].usage)
+        };
+        let mut spare = BTreeMap::new();
+        for waiter in waited {
+            let mut usage = waiter.usage;
+            usage -= owed(self, waiter.pid);
+            if usage.faults_minor > 0 {
+                spare.insert(waiter.pid, usage);
+            }
+        }
+        if spare.is_empty() {
+            return;
+        }
+        let slack_ns = 4 * self.tick_ns;
+        let mut unpaid: BTreeMap<i32, u64> = BTreeMap::new();
+        for left in &self.left {
+            let mut usage = owed(self, left.waiter);
+            usage -= growth(left.waiter);
+            unpaid.insert(left.waiter, usage.faults_minor);
+        }
+        self.left.sort_by_key(|left| std::cmp::Reverse(left.usage.faults_minor));
+        for left in std::mem::take(&mut self.left) {
+            let faults = left.usage.faults_minor;
+            let unpaid = unpaid.entry(left.waiter).or_default();
+            // Of others that the waiter has waited for, some faults came after their messages.
+            let is_unpaid = faults > 0 && *unpaid >= faults - faults / 16;
+            let has_it = |spare: &Usage| {
+                faults <= spare.faults_minor && left.usage.exact_ns <= spare.exact_ns.saturating_add(slack_ns)
+            };
+            let above = if is_unpaid { self.above(left.waiter) } else { Vec::new() };
+            let Some(reaper) = above.into_iter().find(|pid| spare.get(pid).is_some_and(has_it)) else {
+                self.left.push(left);
+                continue;
+            };
+            *spare.entry(reaper).or_default() -= left.usage;
+            *unpaid = unpaid.saturating_sub(faults);
+            if let Some(debt) = self.debts.get_mut(&left.waiter) {
+                debt.pay(left.usage);
+                let (owner, weight) = &left.owner;
+                if let Some(sum) = debt.owners.get_mut(owner) {
+                    *sum = sum.saturating_sub(*weight);
+                }
+            }
+            self.debts.entry(reaper).or_default().add(left.usage, [left.owner]);
+        }
+    }
+
     /// Counts the growth of totals for waited-for children, less the debts.
     pub(super) fn settle(&mut self, waited: Vec<Waited>, around: &mut Surroundings<'_>) {
+        self.claim(&waited);
         let mut suspects = self.children_of(&waited);
         for waiter in waited {
             let mut rest = waiter.usage;
             let mut owners = BTreeMap::new();
             if let Some(debt) = self.debts.get_mut(&waiter.pid) {
-                rest -= debt.usage;
-                debt.usage -= waiter.usage;
+                rest -= debt.total();
+                debt.pay(waiter.usage);
                 owners.clone_from(&debt.owners);
+                // How much more than the debt is of a time before the recording cannot be known. What ended since
+                // has been told, so that only the ends of it are missed.
+                if std::mem::take(&mut debt.is_partial) {
+                    rest = Usage::default();
+                }
+            }
+            // One that had ended before the messages was in no scan if its parent waited for it in the middle of the
+            // first. What it used is not of this interval, and is more than is missing of those that were told.
+            let is_first = self.is_first_interval && around.departures.is_complete;
+            let missing_ns =
+                owners.values().fold(4 * self.tick_ns, |sum, weight| sum.saturating_add(2 * weight));
+            if is_first && rest.exact_ns > missing_ns {
+                rest = Usage::default();
             }
             if rest.is_zero() {
                 continue;
@@ -335,10 +517,17 @@ impl Census {
                 self.implausible += 1;
                 continue;
             }
+            if waiter.is_low_priority {
+                self.low_priority_ns = self.low_priority_ns.saturating_add(rest.exact_ns);
+            }
             if around.departures.is_complete {
                 // What is missing of these is counted now.
                 if let Some(debt) = self.debts.get_mut(&waiter.pid).filter(|_| rest.exact_ns > 0) {
                     debt.owners.clear();
+                    // Also of those that may turn out to have been left to one farther above.
+                    for left in self.left.iter_mut().filter(|left| left.waiter == waiter.pid) {
+                        left.owner.1 = 0;
+                    }
                 }
                 self.share(&waiter, rest, &owners);
             } else {
@@ -428,7 +617,7 @@ impl Census {
                 self.leave(&entry.key, &entry.facts);
                 self.ended_after_scan.insert(pid, entry.facts.stat.parent);
                 if let Some(debt) = self.debts.remove(&pid) {
-                    counted += debt.usage;
+                    counted += debt.total();
                 }
                 // It may also have ended after the totals were read: the remainder appears next time.
                 let mut still_owed = counted;
@@ -457,17 +646,15 @@ impl Census {
     }
 
     /// Gives up debts that are old: the totals will never contain them, because nobody waited for the child.
-    ///
-    /// Up to two ticks stay, because the totals are cut to whole ticks.
     pub(super) fn age_debts(&mut self) {
+        self.left.retain_mut(|left| {
+            left.age += 1;
+            left.age < DEBT_SAMPLES
+        });
         let (tick_ns, table) = (self.tick_ns, &self.table);
         self.debts.retain(|pid, debt| {
-            debt.age += 1;
-            if debt.age > DEBT_AGE_MAX {
-                debt.usage = Usage { exact_ns: debt.usage.exact_ns.min(2 * tick_ns), ..Usage::default() };
-                debt.owners.clear();
-            }
-            !debt.usage.is_zero() && table.binary_search_by_key(pid, |entry| entry.pid).is_ok()
+            debt.grow_old(tick_ns);
+            !debt.total().is_zero() && table.binary_search_by_key(pid, |entry| entry.pid).is_ok()
         });
     }
 }

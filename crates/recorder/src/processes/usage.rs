@@ -111,6 +111,15 @@ pub(super) fn lifetime(facts: &Facts, tick_ns: u64) -> Usage {
     }
 }
 
+/// The wait that a kernel told of a task which lived for `lived_ns` meanwhile; no longer than that.
+///
+/// Where a wait ends whose beginning it did not note, a kernel adds the time since the beginning of the wait before, which
+/// it counted already, or since boot if there was none. The first makes long waits a little longer than is possible; of
+/// the second nothing remains to be known.
+pub(super) fn possible_wait_ns(told_ns: u64, lived_ns: u64) -> u64 {
+    if told_ns > lived_ns.saturating_mul(2) { 0 } else { told_ns.min(lived_ns) }
+}
+
 /// Everything that the kernel has added to a process for children that it waited for, since it started.
 pub(super) fn of_children(facts: &Facts, tick_ns: u64) -> Usage {
     let stat = &facts.stat;

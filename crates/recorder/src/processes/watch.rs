@@ -31,6 +31,8 @@ pub struct ProcessTotals {
     pub attributed_ns: Option<u64>,
     /// The part of it that kernel threads used [ns].
     pub kernel_ns: u64,
+    /// Exact CPU time in the interval of processes that leave the CPU to others [ns].
+    pub low_priority_ns: Option<u64>,
 }
 
 /// Reads or counts the processes at every sample.
@@ -56,14 +58,10 @@ pub struct Counting {
 
 /// Samples after which the folder is listed again: its other folders change only as modules are loaded.
 const LIST_EVERY: u32 = 256;
-/// The inode of the initial PID namespace (PROC_PID_INIT_INO of the kernel).
-const INITIAL_NAMESPACE: &str = "pid:[4026531836]";
 
 impl Counting {
     fn open(root: &Root) -> io::Result<Counting> {
-        let namespace = std::fs::read_link(root.path("/proc/self/ns/pid"));
-        let is_machine = namespace.is_ok_and(|name| name.as_os_str() == INITIAL_NAMESPACE);
-        let others = is_machine.then_some(0);
+        let others = host::is_first_pid_namespace(root).then_some(0);
         Ok(Counting { listing: Listing::open(root)?, pids: Vec::new(), others, samples: 0 })
     }
 
@@ -240,6 +238,7 @@ impl Each {
             &self.scan,
             Surroundings {
                 since_ticks: since.map(ticks_at),
+                length_ns,
                 // Twice, because CPU time of children may be counted one interval late; and some ticks,
                 // because counters of children are cut to whole ticks.
                 capacity_ns: 2 * length_ns.saturating_mul(machine.cpus.len().max(1) as u64)
@@ -264,6 +263,7 @@ impl Each {
             attributed_ns: since
                 .map(|_| self.census.accounts().values().map(|account| account.usage.exact_ns).sum()),
             kernel_ns: self.census.kernel_ns,
+            low_priority_ns: since.map(|_| self.census.low_priority_ns),
         })
     }
 }

@@ -370,6 +370,7 @@ impl<C: Clock> Recorder<C> {
     /// Takes a sample and writes the interval since the one before.
     pub(crate) fn sample(&mut self, writer: &SharedWriter, late_s: f64) -> Result<(), RecorderError> {
         let moment = self.clock.now();
+        self.people.ask(moment);
         let mut failures = Vec::new();
         // The machine first and the processes after it: the difference between both is then at most the CPU
         // time of one scan.
@@ -383,7 +384,7 @@ impl<C: Clock> Recorder<C> {
         self.people.sample(since, moment);
         // Read again: stopped or starved in between, the recorder gives users the time of a longer interval.
         let reading_s = self.system.exact_since(&snapshot).map(|ns| ns as f64 * 1e-9);
-        self.people.read_memory(&self.watch, since, moment);
+        self.people.read_processes(&self.watch, since, moment);
         let mut open = locked(writer);
         // Before rows are appended that nobody would find: somebody may have moved the folder or cut the journal.
         let verified = open.verify();
@@ -464,13 +465,15 @@ impl<C: Clock> Recorder<C> {
         }
         sample.set("processes", figures.processes);
         sample.set("active_users", figures.active_users);
+        sample.set("low_priority_s", figures.low_priority_ns.map(|ns| ns as f64 * 1e-9));
         // Without login records, sessions that own a terminal are the next best count.
         if after.sessions.is_none() {
             sample.set("sessions", figures.terminal_sessions);
         }
         let cpu_ns = self.clock.thread_cpu_ns();
         // From row to row: the cost of writing this row appears in the next one.
-        let cost_s = cpu_ns.saturating_sub(self.cpu_ns) as f64 * 1e-9;
+        let aside_ns = self.people.take_cpu_ns();
+        let cost_s = cpu_ns.saturating_sub(self.cpu_ns).saturating_add(aside_ns) as f64 * 1e-9;
         self.cpu_ns = cpu_ns;
         sample.set("recorder_cpu_s", cost_s);
         sample.set("recorder_written_bytes", self.written);

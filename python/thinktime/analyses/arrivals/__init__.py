@@ -19,6 +19,7 @@ class ArrivalsQuestion(Question):
     name = "arrivals"
     summary = "Test whether inputs arrive at random."
     examples = ("run", "run --format json | jq '.tables[0].rows'")
+    folded = True
 
     def analyse(self, log: Log, options: Options) -> Arrivals | NotApplicable:
         """Result for one log."""

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from thinktime.errors import InputError
 from thinktime.log import interactions
 from thinktime.log.periods import Span, cut, sessions, steady
-from thinktime.questions.results import Result, check_level, check_log
+from thinktime.questions.checks import check_level, check_log
+from thinktime.results import Result
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.hypothesis import ALPHA, SignificanceTest, adjusted, combined, holm
 from thinktime.stats.series import batch_means, poisson

@@ -16,7 +16,7 @@ from thinktime.analyses.overhead.regression import FitOptions
 from thinktime.analyses.timeline import analysis as timeline
 from thinktime.log import facts, observations
 from thinktime.log.meters import Meter, meters
-from thinktime.questions.results import check_level, check_log
+from thinktime.questions.checks import check_level, check_log
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.series import batch_means
 

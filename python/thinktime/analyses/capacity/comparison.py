@@ -12,7 +12,8 @@ from thinktime.analyses.overhead import comparison as overhead_comparison
 from thinktime.analyses.overhead.regression import FitOptions
 from thinktime.log import facts
 from thinktime.log.meters import meters
-from thinktime.questions.results import Result, all_or_reason, check_logs
+from thinktime.questions.checks import all_or_reason, check_logs
+from thinktime.results import Result
 from thinktime.stats.difference import difference
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 

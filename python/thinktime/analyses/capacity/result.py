@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from thinktime.analyses.timeline.analysis import Timeline
-from thinktime.questions.results import Result
+from thinktime.results import Result
 from thinktime.stats.estimate import Caveat, Estimate
 
 Use = Literal["user", "system", "steal", "idle"]

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from thinktime.analyses.timeline.section import TimeAxis
-from thinktime.documents import charts
+from thinktime.documents import charts, palette
 from thinktime.documents import format as shown
 from thinktime.documents.document import Cell, Col, Cols, Figure, Key, Section, Table
 from thinktime.documents.series import Point, Series
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
     from thinktime.analyses.timeline.analysis import Timeline
 
 TITLE = "Where did the CPU capacity go?"
-STATES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("user programs", "user", ("user",)),
-    ("user programs at low priority", "nice", ("nice",)),
-    ("system", "system", ("system",)),
-    ("interrupts", "interrupt", ("irq", "softirq")),
-    ("taken by the hypervisor", "steal", ("steal",)),
-    ("idle, a disk pending", "iowait", ("iowait",)),
-    ("idle", "idle", ("idle",)),
+STATES: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("user programs", ("user",)),
+    ("user programs at low priority", ("nice",)),
+    ("system", ("system",)),
+    ("interrupts", ("irq", "softirq")),
+    ("taken by the hypervisor", ("steal",)),
+    ("idle, a disk pending", ("iowait",)),
+    ("idle", ("idle",)),
 )
-"""Groups of Linux states in a chart: name, colour, and the kernel's states that it sums."""
+"""Groups of Linux states in a chart: name, and the kernel's states that it sums."""
 USES = {"user": "user", "system": "system", "steal": "steal", "idle": "idle"}
 """Colours of states that other systems have."""
-METERED = ("iowait", "system", "interrupt", "queue", "memory", "steal")
+METERED = ("net", "system", "interrupt", "queue", "memory", "steal")
 """Colours of events whose time is metered, in the order of the meters; reused if there are more."""
 REST = "other"
 """Colour of system work that no meter counts, where there are meters."""
@@ -106,8 +106,8 @@ def groups(result: Capacity) -> list[Group]:
     """States as they are drawn, from useful work to idle, without those too small to be seen."""
     events = [event.label for event in result.events] if result.metered else []
     metered = [state.column for state in result.states if state.label in events]
-    of_linux = {state: (name, colour) for name, colour, states in STATES for state in states}
-    linux_ranks = {name: rank for rank, (name, _, _) in enumerate(STATES)}
+    of_linux = {state: (name, palette.STATES[name]) for name, states in STATES for state in states}
+    linux_ranks = {name: rank for rank, (name, _) in enumerate(STATES)}
     by_name: dict[str, list[State]] = {}
     colours: dict[str, str] = {}
     ranks: dict[str, tuple[int, int]] = {}

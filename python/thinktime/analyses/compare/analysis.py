@@ -21,7 +21,7 @@ from thinktime.analyses.overhead.design import Design, Target, build
 from thinktime.analyses.overhead.regression import FitOptions, fit
 from thinktime.log import facts, observations
 from thinktime.log.observations import Observations, Quantity
-from thinktime.questions.results import check_level, check_log
+from thinktime.questions.checks import check_level, check_log
 from thinktime.stats.difference import difference as estimated_difference
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.hypothesis import ALPHA
@@ -270,20 +270,10 @@ def _regressed(design: Design, level: float) -> dict[str, Estimate] | NotApplica
     regression = fit(design, FitOptions(level=level), select=False, rows_least=rows)
     if isinstance(regression, NotApplicable):
         return regression
-    reach = regression.robust_reach()
     estimates = {}
     for index, column in enumerate(regression.keep):
         quantity = BASE if column == 0 else design.terms[column - 1]
-        value, half = float(regression.coefficients[index]), float(reach[index])
-        estimates[quantity.name] = Estimate(
-            value=value,
-            unit=_unit(quantity),
-            n=regression.trimmed.fit.n,
-            method=f"least squares, long-run variance by {regression.cosines} cosines, calibrated",
-            low=value - half,
-            high=value + half,
-            level=level,
-        )
+        estimates[quantity.name] = regression.cost(index, _unit(quantity))
     return estimates
 
 

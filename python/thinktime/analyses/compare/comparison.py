@@ -22,7 +22,7 @@ from thinktime.analyses.throughput import comparison as throughput_comparison
 from thinktime.analyses.throughput.comparison import ThroughputComparison
 from thinktime.errors import InputError
 from thinktime.log import facts
-from thinktime.questions.results import all_or_reason, check_level, check_logs
+from thinktime.questions.checks import all_or_reason, check_level, check_logs
 from thinktime.stats import critical_values
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.hypothesis import ALPHA, SignificanceTest, holm

@@ -8,7 +8,7 @@ from typing import Literal, TypeVar
 
 from thinktime.analyses.overhead.comparison import ComparedCost
 from thinktime.analyses.throughput.comparison import ThroughputComparison
-from thinktime.questions.results import Result
+from thinktime.results import Result
 from thinktime.stats.estimate import Caveat, Estimate
 from thinktime.stats.hypothesis import SignificanceTest
 from thinktime.stats.randomisation.permutation import Permutation

@@ -41,6 +41,7 @@ class CpuPerInteractionQuestion(Question):
     accepts = "logs"
     options = CpuPerInteractionOptions
     silent = True
+    folded = True
 
     def analyse(self, log: Log, options: CpuPerInteractionOptions) -> CpuPerInteraction | NotApplicable:
         """Result for one log."""

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from thinktime.log import LogError, facts, interactions, observations
 from thinktime.log.loads import SINGLE_UP_TO, ranges
-from thinktime.questions.results import Result, check_level, check_logs
+from thinktime.questions.checks import check_level, check_logs
+from thinktime.results import Result
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.series import batch_means, ratio_regression
 

@@ -17,7 +17,7 @@ from thinktime.analyses.disks.intervals import Intervals, Reading
 from thinktime.analyses.disks.result import Amount, Compared, Disks, Period, Swapping
 from thinktime.analyses.disks.states import Ticks
 from thinktime.errors import InputError
-from thinktime.questions.results import check_level, check_log
+from thinktime.questions.checks import check_level, check_log
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from thinktime.questions.results import Result
+from thinktime.results import Result
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 
 

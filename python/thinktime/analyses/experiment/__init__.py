@@ -64,6 +64,6 @@ class ExperimentQuestion(Question):
 
     def answer(self, logs: Sequence[Runs], options: ExperimentOptions | None = None) -> Document:
         """Document with a section for each response."""
-        from thinktime.analyses.experiment.section import document
+        from thinktime.analyses.experiment.page import document
 
         return document(logs[0], self.results(logs, options or ExperimentOptions()))

@@ -16,10 +16,11 @@ from thinktime.analyses.experiment.result import (
     Difference,
     Experiment,
     LevelMean,
+    PairMean,
     Source,
     Transformed,
 )
-from thinktime.errors import InputError
+from thinktime.errors import InputError, offered
 from thinktime.log.runs import Runs
 from thinktime.stats import critical_values
 from thinktime.stats.designs import anova as variance
@@ -188,6 +189,7 @@ def _result(
     offer = box_cox(raw, order=model.order, level=criteria.level)
     errors = linear_anova.errors(used, model.order).of(used.y)
     counts = used.counts()[used.counts() > 0]
+    sources = _against_own_error(used, _sources(table, criteria))
     return Experiment(
         response=data.response,
         unit=unit,
@@ -196,7 +198,7 @@ def _result(
         replications=(int(counts.min()), int(counts.max())),
         n=used.n,
         blocked=blocked,
-        sources=_against_own_error(used, _sources(table, criteria)),
+        sources=sources,
         blocks=None if table.blocks is None else _source(table, table.blocks, criteria),
         error=_source(table, table.error, criteria),
         total_squares=table.total_squares,
@@ -211,6 +213,8 @@ def _result(
         levels=_levels(raw, unit, model.order, criteria.level),
         cells=_cells(raw, unit, criteria.level),
         differences=_differences(used, table, scale, criteria.level),
+        simple=_simple(used, table, sources, scale, criteria.level),
+        pairs=_pairs(raw, sources, unit, model.order, criteria.level),
         normality=residual_checks.normality(errors),
         equal_variances=residual_checks.equal_variances(used, errors),
         box_cox=offer,
@@ -295,35 +299,72 @@ def _contrasts(
 
 def _levels(used: Responses, unit: str, order: int | None, level: float) -> tuple[LevelMean, ...]:
     """Mean at each level, unweighted over the cells that have observations."""
-    # Another experiment has other blocks: their differences belong to the error of a mean.
-    table = variance.anova(used, blocks_out=False, order=order)
-    means, counts = used.means(), used.counts()
-    levels = []
-    for axis, factor in enumerate(used.factors):
-        for place, label in enumerate(factor.levels):
-            n = counts.take(place, axis=axis).ravel()
-            if not n.any():
-                continue
-            if used.blocks is not None and used.balanced:
-                blocks = used.array().take(place, axis=axis).reshape(len(n), -1).mean(axis=0)
-                estimate = _student(blocks, unit, level, "mean over blocks")
-            else:
-                cells = means.take(place, axis=axis).ravel()[n > 0]
-                spread = float((1.0 / n[n > 0]).sum()) / len(cells) ** 2
-                error = math.sqrt(table.error_mean_square * spread)
-                reach = critical_values.student_t(level, table.error.degrees) * error
-                value = float(cells.mean())
-                estimate = Estimate(
-                    value=value,
-                    unit=unit,
-                    n=int(n.sum()),
-                    method="unweighted mean of cells, pooled error",
-                    low=value - reach,
-                    high=value + reach,
-                    level=level,
-                )
-            levels.append(LevelMean(factor=factor.name, level=label, mean=estimate))
-    return tuple(levels)
+    margin = _Margin(used, unit, order, level)
+    return tuple(
+        LevelMean(factor=factor.name, level=label, mean=mean)
+        for axis, factor in enumerate(used.factors)
+        for place, label in enumerate(factor.levels)
+        if (mean := margin.mean({axis: place})) is not None
+    )
+
+
+def _pairs(
+    used: Responses, sources: Sequence[Source], unit: str, order: int | None, level: float
+) -> tuple[PairMean, ...]:
+    """Means at the levels of each two factors whose interaction is significant."""
+    margin = _Margin(used, unit, order, level)
+    return tuple(
+        PairMean(factors=(first.name, second.name), levels=(one, other), mean=mean)
+        for (x, first), (y, second) in _interacting(used, sources)
+        for i, one in enumerate(first.levels)
+        for j, other in enumerate(second.levels)
+        if (mean := margin.mean({x: i, y: j})) is not None
+    )
+
+
+def _interacting(
+    used: Responses, sources: Sequence[Source]
+) -> Iterator[tuple[tuple[int, Factor], tuple[int, Factor]]]:
+    """Each two factors whose interaction is significant, with their axes; the largest effect first."""
+    places = {factor.name: (axis, factor) for axis, factor in enumerate(used.factors)}
+    found = [item for item in sources if len(item.factors) == 2 and item.significant]
+    for item in sorted(found, key=lambda item: -(item.f or 0.0)):
+        first, second = (places[name] for name in item.factors)
+        yield first, second
+
+
+class _Margin:
+    """Means over all cells at some levels."""
+
+    def __init__(self, used: Responses, unit: str, order: int | None, level: float) -> None:
+        # Another experiment has other blocks: their differences belong to the error of a mean.
+        self._error = variance.anova(used, blocks_out=False, order=order)
+        self._used, self._unit, self._level = used, unit, level
+
+    def mean(self, places: Mapping[int, int]) -> Estimate | None:
+        """Mean at a place on each of some axes; None where no cell there has observations."""
+        used = self._used
+        at = tuple(places.get(axis, slice(None)) for axis in range(len(used.factors)))
+        n = used.counts()[at].ravel()
+        if not n.any():
+            return None
+        if used.blocks is not None and used.balanced:
+            blocks = used.array()[at].reshape(len(n), -1).mean(axis=0)
+            return _student(blocks, self._unit, self._level, "mean over blocks")
+        cells = used.means()[at].ravel()[n > 0]
+        spread = float((1.0 / n[n > 0]).sum()) / len(cells) ** 2
+        error = math.sqrt(self._error.error_mean_square * spread)
+        reach = critical_values.student_t(self._level, self._error.error.degrees) * error
+        value = float(cells.mean())
+        return Estimate(
+            value=value,
+            unit=self._unit,
+            n=int(n.sum()),
+            method="unweighted mean of cells, pooled error",
+            low=value - reach,
+            high=value + reach,
+            level=self._level,
+        )
 
 
 def _cells(used: Responses, unit: str, level: float) -> tuple[Cell, ...]:
@@ -358,38 +399,64 @@ def _student(values: Array, unit: str, level: float, method: str) -> Estimate:
 
 def _differences(used: Responses, table: variance.Anova, unit: str, level: float) -> tuple[Difference, ...]:
     """Differences between the levels of each factor; none where cells are missing."""
-    differences: list[Difference] = []
-    counts = used.counts()
-    if not counts.all():
+    if not used.counts().all():
         return ()
-    means = used.means()
-    for place, factor in enumerate(used.factors):
-        over = tuple(axis for axis in range(counts.ndim) if axis != place)
-        if used.blocks is not None and used.balanced:
-            pairs = simultaneous.bonferroni(used.array().mean(axis=over).T, unit=unit, level=level)
-        else:
-            cells = counts.size // len(factor.levels)
-            # Number of observations whose plain mean would have the variance of this mean of cell means.
-            worth = cells**2 / (1.0 / counts).sum(axis=over)
-            pairs = simultaneous.tukey(
-                means.mean(axis=over).tolist(),
-                worth.tolist(),
-                table.error_mean_square,
-                table.error.degrees,
-                unit=unit,
-                level=level,
-            )
-        differences += [
-            Difference(
-                factor=factor.name,
-                first=factor.levels[pair.first],
-                second=factor.levels[pair.second],
-                estimate=pair.estimate,
-                significant=pair.significant,
-            )
-            for pair in pairs
-        ]
+    return tuple(
+        difference
+        for place in range(len(used.factors))
+        for difference in _compared(used, table, place, {}, unit, level)
+    )
+
+
+def _simple(
+    used: Responses, table: variance.Anova, sources: Sequence[Source], unit: str, level: float
+) -> tuple[Difference, ...]:
+    """Differences between the levels of a factor at each level of one that it interacts with."""
+    if not used.counts().all():
+        return ()
+    differences: list[Difference] = []
+    for pair in _interacting(used, sources):
+        for (place, _), (other, given) in (pair, pair[::-1]):
+            # Bonferroni: the intervals at all levels of the other factor hold together.
+            each = 1.0 - (1.0 - level) / len(given.levels)
+            for at in range(len(given.levels)):
+                differences += _compared(used, table, place, {other: at}, unit, each)
     return tuple(differences)
+
+
+def _compared(
+    used: Responses, table: variance.Anova, place: int, at: Mapping[int, int], unit: str, level: float
+) -> Iterator[Difference]:
+    """Differences between the levels of one factor, at one level of each factor in `at`."""
+    factor, counts = used.factors[place], used.counts()
+    held = tuple(at.get(axis, slice(None)) for axis in range(counts.ndim))
+    # An axis at one level is gone after indexing: those before it count.
+    axis = place - sum(other < place for other in at)
+    counts = counts[held]
+    over = tuple(other for other in range(counts.ndim) if other != axis)
+    if used.blocks is not None and used.balanced:
+        pairs = simultaneous.bonferroni(used.array()[held].mean(axis=over).T, unit=unit, level=level)
+    else:
+        cells = counts.size // len(factor.levels)
+        # Number of observations whose plain mean would have the variance of this mean of cell means.
+        worth = cells**2 / (1.0 / counts).sum(axis=over)
+        pairs = simultaneous.tukey(
+            used.means()[held].mean(axis=over).tolist(),
+            worth.tolist(),
+            table.error_mean_square,
+            table.error.degrees,
+            unit=unit,
+            level=level,
+        )
+    for pair in pairs:
+        yield Difference(
+            factor=factor.name,
+            first=factor.levels[pair.first],
+            second=factor.levels[pair.second],
+            estimate=pair.estimate,
+            significant=pair.significant,
+            within=tuple((used.factors[axis].name, used.factors[axis].levels[at[axis]]) for axis in at),
+        )
 
 
 def _transformed(
@@ -471,7 +538,7 @@ def _read(
     """Observations of `response` in the cells of the design; arguments as of `analysis.analyse`."""
     for name in (response, *factors, *([blocks] if blocks else [])):
         if name not in frame.columns:
-            raise InputError(f"there is no column {name!r}; the columns are {', '.join(frame.columns)}")
+            raise InputError(f"{name}: there is no such column; {offered(name, frame.columns)}")
     if not frame[response].dtype.is_numeric():
         raise InputError(f"response {response!r} is of type {frame[response].dtype}, and must be a number")
     measured = frame.filter(frame[response].is_finite() & frame[response].is_not_null())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from thinktime.questions.results import Result
+from thinktime.results import Result
 from thinktime.stats.designs.factorial import Factor, Level
 from thinktime.stats.designs.per_effect_error import PerEffectError
 from thinktime.stats.designs.transformations import BoxCox
@@ -91,6 +91,17 @@ class Difference:
     estimate: Estimate
     """Mean at `second` less mean at `first`; the intervals of one factor hold together."""
     significant: bool
+    within: tuple[tuple[str, Level], ...] = ()
+    """Levels of other factors at which they are compared; empty for the mean over these."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairMean:
+    """Mean of all observations at one level of each of two factors, in the response's own unit."""
+
+    factors: tuple[str, str]
+    levels: tuple[Level, Level]
+    mean: Estimate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +151,11 @@ class Experiment(Result):
     levels: tuple[LevelMean, ...]
     cells: tuple[Cell, ...]
     differences: tuple[Difference, ...]
+    simple: tuple[Difference, ...]
+    """Differences between the levels of a factor at each level of another with which it interacts; those of
+    one such pair of factors hold together."""
+    pairs: tuple[PairMean, ...]
+    """Means at the levels of two factors that interact."""
     normality: SignificanceTest | NotApplicable
     equal_variances: SignificanceTest | NotApplicable
     box_cox: BoxCox | NotApplicable

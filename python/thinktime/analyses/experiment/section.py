@@ -1,27 +1,21 @@
-"""Section of the analysis of each response of an experiment, and the page that holds them."""
+"""Section of the analysis of one response of an experiment: which levels are better, then the tests."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from thinktime.documents import charts
+from thinktime.analyses.experiment import figures, sentences, words
 from thinktime.documents import format as shown
-from thinktime.documents.document import Cell, Col, Cols, Document, Figure, Finding, Key, Section, Table
-from thinktime.documents.series import Point, Series
+from thinktime.documents.document import Cell, Col, Cols, Section, Table
 from thinktime.documents.wording import listed, percent, refused, worded
-from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.analyses.experiment.result import Contrast, Difference, Experiment, Source
-    from thinktime.log.runs import Runs
     from thinktime.stats.hypothesis import SignificanceTest
 
-COLOURS = ("user", "system", "memory", "disk", "net", "queue")
-SHAPES: tuple[Literal["circle", "square", "diamond"], ...] = ("circle", "square", "diamond")
-LABELS_MAX = 24
 CELLS_SHOWN = 36
 SENTENCES_MAX = 4
 YES = {True: "yes", False: "no"}
@@ -64,30 +58,20 @@ WORDS: dict[str, Callable[..., str]] = {
 
 def section(response: str, result: Experiment | NotApplicable) -> Section:
     """Section of the analysis of one response."""
-    name, title = f"experiment-{response}", f"What determines {response}?"
+    name, title = f"experiment-{response}", f"What determines the {words.response(response)}?"
     if isinstance(result, NotApplicable):
         return refused(name, title, result)
-    tables = [
-        table(name, result)
-        for table in (
-            _anova,
-            _own_errors,
-            _sizes,
-            _blocks_left_in,
-            _differences,
-            _levels,
-            _cells,
-            _contrasts,
-            _checks,
-        )
+    tables = [table(name, result) for table in (_differences, _simple, _levels, _cells, _anova)]
+    academic = [
+        replace(table(name, result), folded=True)
+        for table in (_own_errors, _sizes, _blocks_left_in, _contrasts, _checks)
     ]
-    figure = _figure(name, result)
     return Section(
         name=name,
         title=title,
         summary=tuple(_sentences(result)),
-        tables=tuple(table for table in tables if table.rows),
-        figures=() if figure is None else (figure,),
+        tables=tuple(table for table in (*tables, *academic) if table.rows),
+        figures=tuple(figures.drawn(name, result, _cells(f"{name}-figure", result))),
         caveats=worded(result.caveats, WORDS),
         method=_method(result),
     )
@@ -101,7 +85,7 @@ def _method(result: Experiment) -> str:
         else ""
     )
     return (
-        f"Analysis of variance of {result.transformation.replace('y', result.response, 1)}, "
+        f"Analysis of variance of {result.transformation.replace('y', words.response(result.response), 1)}, "
         f"{result.squares}{blocks}. ω² is the effect's share of its own and the error's variance. Contrasts: "
         "orthogonal polynomials over the levels, SS = r (Σ c ȳ)² / Σ c² (Anderson and Sargent 1974). "
         f"Differences: {'paired t, Bonferroni' if result.blocked else 'Tukey'}, together for each factor."
@@ -109,53 +93,38 @@ def _method(result: Experiment) -> str:
 
 
 def _sentences(result: Experiment) -> list[str]:
+    """What was found, then the tests behind it."""
+    said = [*sentences.findings(result), sentences.together(result)]
     significant = [item for item in result.sources if item.significant]
     level = percent(result.significance)
+    noun = words.response(result.response)
     if not significant:
-        first = f"No factor has a significant effect on {result.response} (at {level})."
+        said.insert(0, f"No factor has a significant effect on the {noun} (at {level}).")
     else:
         largest = sorted(significant, key=lambda item: -(item.f or 0.0))[:SENTENCES_MAX]
-        named = [f"{item.name} (F = {shown.number(item.f or 0.0)}{_share(item)})" for item in largest]
+        named = [f"the {_source(item)} (F = {shown.number(item.f or 0.0)}{_share(item)})" for item in largest]
         rest = len(significant) - len(named)
-        first = f"{result.response} depends on {listed(named)}{f' and {rest} more' if rest else ''}."
-    sentences = [first]
-    if others := [item.name for item in result.sources if not item.significant]:
-        sentences.append(f"Not significant at {level}: {listed(others)}.")
-    sentences += [_compared(result, item) for item in _widest(result)]
-    sentences.append(_size(result))
+        more = f" and {rest} more" if rest else ""
+        said.append(f"In the analysis of variance, the {noun} depends on {listed(named)}{more}.")
+    if others := [_source(item) for item in result.sources if not item.significant]:
+        said.append(f"Not significant at {level}: {listed(others)}.")
+    said.append(_size(result))
     if offer := _transformation(result):
-        sentences.append(offer)
-    return sentences
+        said.append(offer)
+    return [text for text in said if text]
+
+
+def _source(item: Source) -> str:
+    """Name of a line of the analysis of variance: number of users × time slice."""
+    return _named(item.factors)
+
+
+def _named(factors: Sequence[str]) -> str:
+    return " × ".join(name if name in {"blocks", "error"} else words.factor(name) for name in factors)
 
 
 def _share(item: Source) -> str:
     return f", ω² = {shown.number(item.omega_squared.value, 2)}" if item.omega_squared else ""
-
-
-def _widest(result: Experiment) -> list[Difference]:
-    """Of each factor that is significant by both tests, the two levels that differ most."""
-    significant = {item.name for item in result.sources if item.significant}
-    widest: dict[str, Difference] = {}
-    for item in result.differences:
-        before = widest.get(item.factor)
-        if (
-            item.factor in significant
-            and item.significant
-            and (before is None or abs(item.estimate.value) > abs(before.estimate.value))
-        ):
-            widest[item.factor] = item
-    return list(widest.values())[:SENTENCES_MAX]
-
-
-def _compared(result: Experiment, item: Difference) -> str:
-    levels = f"{item.factor} {item.second} against {item.first}"
-    if _logarithmic(result):
-        return f"{levels}: {shown.estimate(_ratio(item.estimate))} times."
-    return f"{levels}: {shown.estimate(item.estimate)}."
-
-
-def _logarithmic(result: Experiment) -> bool:
-    return result.transformation.startswith("log10")
 
 
 def _size(result: Experiment) -> str:
@@ -174,8 +143,8 @@ def _transformation(result: Experiment) -> str:
     if result.transformed is None or isinstance(result.box_cox, NotApplicable):
         return ""
     changed = [
-        *(f"{name} becomes significant" for name in result.transformed.gained),
-        *(f"{name} ceases to be significant" for name in result.transformed.lost),
+        *(f"{_named(name.split(' × '))} becomes significant" for name in result.transformed.gained),
+        *(f"{_named(name.split(' × '))} ceases to be significant" for name in result.transformed.lost),
     ]
     conclusion = listed(changed) if changed else "the same effects are significant"
     power = shown.estimate(result.box_cox.power)
@@ -197,10 +166,10 @@ def _anova(name: str, result: Experiment) -> Table:
     def tested(item: Source) -> bool:
         return item.f is not None and item.factors != ("blocks",)
 
-    response = result.response
+    response = words.response(result.response)
     return Table.of(
         [*result.sources, *([result.blocks] if result.blocks else []), result.error],
-        Col("source", lambda item: item.name),
+        Col("source", _source),
         Col("df", lambda item: item.degrees),
         Col("SS", lambda item: item.squares, unit=unit),
         Col("MS", lambda item: item.mean_square, unit=unit),
@@ -213,7 +182,7 @@ def _anova(name: str, result: Experiment) -> Table:
         Col(f"MS ≥ {result.multiple:g} MSE", lambda item: YES[item.counts] if tested(item) else None),
         name=f"{name}-anova",
         caption=(
-            "Analysis of variance of "
+            "Analysis of variance of the "
             + (response if result.transformation == "y" else result.transformation.replace("y", response, 1))
         ),
         notes=(
@@ -227,7 +196,11 @@ def _anova(name: str, result: Experiment) -> Table:
 def _own_errors(name: str, result: Experiment) -> Table:
     """Table of the tests that do not assume equal variances."""
     return Table.of(
-        [(item.name, item.per_effect_error) for item in result.sources if item.per_effect_error is not None],
+        [
+            (_source(item), item.per_effect_error)
+            for item in result.sources
+            if item.per_effect_error is not None
+        ],
         Col("source", lambda pair: pair[0]),
         Col("df", lambda pair: pair[1].degrees),
         Col("error df", lambda pair: pair[1].error_degrees),
@@ -246,7 +219,7 @@ def _own_errors(name: str, result: Experiment) -> Table:
 def _sizes(name: str, result: Experiment) -> Table:
     return Table.of(
         result.sources,
-        Col("source", lambda item: item.name),
+        Col("source", _source),
         Col("partial ω²", lambda item: item.omega_squared),
         Col("partial η²", lambda item: item.eta_squared),
         name=f"{name}-sizes",
@@ -262,7 +235,7 @@ def _blocks_left_in(name: str, result: Experiment) -> Table:
     """Table of the analysis without blocks: published ones do not always say which they are."""
     return Table.of(
         result.without_blocks,
-        Col("source", lambda item: item.name),
+        Col("source", _source),
         Col("df", lambda item: item.degrees),
         Col("MS", lambda item: item.mean_square, unit=_squared(result)),
         Col("F", lambda item: item.f),
@@ -300,49 +273,74 @@ def _coefficients(item: Contrast) -> str:
 
 
 def _differences(name: str, result: Experiment) -> Table:
+    notes = ("Compared workload by workload, each with its own error.",) if result.blocked else ()
+    return _compared(
+        f"{name}-differences",
+        "Differences between levels, intervals of a factor together",
+        result,
+        result.differences,
+        notes,
+    )
+
+
+def _simple(name: str, result: Experiment) -> Table:
+    return _compared(
+        f"{name}-differences-within",
+        "Differences where factors interact, at each level of the other factor",
+        result,
+        result.simple,
+        ("The intervals of one factor at all levels of the other hold together (Bonferroni).",),
+    )
+
+
+def _compared(
+    name: str, caption: str, result: Experiment, differences: Sequence[Difference], notes: Sequence[str]
+) -> Table:
     ratios: list[Col[Difference]] = (
-        [Col("ratio", lambda item: _ratio(item.estimate))] if _logarithmic(result) else []
+        [Col("ratio", lambda item: sentences.ratio(item.estimate))] if sentences.logarithmic(result) else []
+    )
+    within: list[Col[Difference]] = (
+        [Col("at", lambda item: words.levels(item.within))]
+        if any(item.within for item in differences)
+        else []
     )
     return Table.of(
-        result.differences,
-        Col("levels", lambda item: f"{item.factor}: {item.second} − {item.first}"),
+        differences,
         Col(
-            "difference",
-            lambda item: item.estimate,
-            unit=result.differences[0].estimate.unit if result.differences else "",
+            "levels",
+            lambda item: f"{words.level(item.factor, item.second)} − {words.level(item.factor, item.first)}",
+        ),
+        *within,
+        Col(
+            "difference", lambda item: item.estimate, unit=differences[0].estimate.unit if differences else ""
         ),
         *ratios,
-        Col("not zero", lambda item: YES[item.significant]),
-        name=f"{name}-differences",
-        caption="Differences between levels, intervals of a factor together",
-        notes=("Compared workload by workload, each with its own error.",) if result.blocked else (),
+        Col("told apart", lambda item: YES[item.significant]),
+        name=name,
+        caption=caption,
+        notes=tuple(notes),
     )
-
-
-def _ratio(difference: Estimate) -> Estimate:
-    """Ratio of two values, from the difference of their logarithms to base ten."""
-    low, high = (None if end is None else 10.0**end for end in (difference.low, difference.high))
-    return replace(difference, value=10.0**difference.value, unit="", low=low, high=high)
 
 
 def _levels(name: str, result: Experiment) -> Table:
     return Table.of(
         result.levels,
-        Col("level", lambda item: f"{item.factor} = {item.level}"),
-        Col(f"mean {result.response}", lambda item: item.mean, unit=result.unit),
+        Col("level", lambda item: words.level(item.factor, item.level)),
+        Col(words.response(result.response), lambda item: item.mean, unit=result.unit),
         name=f"{name}-levels",
         caption="Means of the levels",
     )
 
 
 def _cells(name: str, result: Experiment) -> Table:
+    names = [factor.name for factor in result.factors]
     return Table.of(
         result.cells,
-        Col(
-            ", ".join(factor.name for factor in result.factors),
-            lambda item: ", ".join(map(str, item.levels)),
+        Cols(
+            [words.factor(name) for name in names],
+            lambda item: [words.level(*pair) for pair in zip(names, item.levels, strict=True)],
         ),
-        Col(f"mean {result.response}", lambda item: item.mean, unit=result.unit),
+        Col(words.response(result.response), lambda item: item.mean, unit=result.unit),
         Col("standard deviation", lambda item: item.deviation, unit=result.unit),
         Col("replications", lambda item: item.mean.n),
         name=f"{name}-cells",
@@ -375,108 +373,3 @@ def _check(scale: str, test: SignificanceTest | NotApplicable) -> tuple[Cell, ..
         return (scale, test.reason, None, None, None, None)
     holds = "doubtful" if test.rejected() else "not rejected"
     return (scale, test.hypothesis, test.method, test.statistic, test.p, holds)
-
-
-def _figure(name: str, result: Experiment) -> Figure | None:
-    """Figure of the cells: a line for each combination of other factors, a colour for each first level."""
-    first, *others = result.factors
-    labels = dict.fromkeys(item.levels[1:] for item in result.cells)
-    if len(first.levels) > len(COLOURS) or len(labels) > LABELS_MAX:
-        return None
-    keys = {
-        level: Key(f"{first.name} {level}", colour=COLOURS[index], shape=SHAPES[index % len(SHAPES)])
-        for index, level in enumerate(first.levels)
-    }
-    series = Series(
-        [
-            Point(
-                key=keys[item.levels[0]],
-                label=", ".join(
-                    f"{factor.name} {level}" for factor, level in zip(others, item.levels[1:], strict=True)
-                )
-                or result.response,
-                y=item.mean,
-            )
-            for item in result.cells
-        ],
-        order=tuple(keys.values()),
-    )
-    by_mean = sorted(result.cells, key=lambda item: item.mean.value)
-    least, most = (
-        f"{shown.estimate(item.mean)} ({', '.join(map(str, item.levels))})"
-        for item in (by_mean[0], by_mean[-1])
-    )
-    blocks = (
-        " Intervals include the differences between workloads, which comparisons of cells do not."
-        if result.blocked
-        else ""
-    )
-    axis = charts.Axis(f"{result.response} [{result.unit}]" if result.unit else result.response)
-    return Figure(
-        name=f"{name}-cells-drawn",
-        title=f"Mean {result.response} of each cell",
-        chart=series.dots(axis, named=("cell", "level", "mean")),
-        data=_cells(f"{name}-figure", result),
-        alt=f"The least is {least}, the most {most}.{blocks}",
-        keys=series.keys,
-    )
-
-
-# Page
-
-
-def document(runs: Runs, results: Mapping[str, Experiment | NotApplicable]) -> Document:
-    """Document of the analyses of `runs`, one of each response."""
-    return Document(
-        title=f"Effect of {listed(list(runs.factors))} on {runs.system}",
-        subtitle=f"{_shape(runs)}: {shown.count(len(runs.cells), 'cell')}, each simulated "
-        f"{_replicated(results)}.",
-        findings=_findings(results),
-        sections=tuple(section(name, result) for name, result in results.items()),
-        facts=_facts(runs),
-    )
-
-
-def _shape(runs: Runs) -> str:
-    levels = [str(len(values)) for values in runs.factors.values()]
-    return (
-        f"A {' × '.join(levels)} factorial experiment" if len(levels) > 1 else "An experiment with one factor"
-    )
-
-
-def _findings(results: Mapping[str, Experiment | NotApplicable]) -> tuple[Finding, ...]:
-    """Findings on each response, and one on the responses without significant effects."""
-    findings, without = [], []
-    for name, result in results.items():
-        shown_in = section(name, result)
-        if not isinstance(result, NotApplicable) and not any(item.significant for item in result.sources):
-            without.append(name)
-        else:
-            findings.append(Finding(shown_in.not_applicable or shown_in.summary[0], section=shown_in.name))
-    if without:
-        findings.append(Finding(f"No factor has a significant effect on {listed(without, 'or')}."))
-    return tuple(findings)
-
-
-def _replicated(results: Mapping[str, Experiment | NotApplicable]) -> str:
-    counts = [result.replications for result in results.values() if not isinstance(result, NotApplicable)]
-    if not counts:
-        return "several times"
-    least, most = min(low for low, _ in counts), max(high for _, high in counts)
-    return f"{least} times" if least == most else f"{least} to {most} times"
-
-
-def _facts(runs: Runs) -> tuple[tuple[str, str], ...]:
-    workloads = "the same in every cell" if runs.common_random_numbers else "different in every cell"
-    return (
-        ("System", runs.system),
-        *((f"Factor {name}", ", ".join(map(str, levels))) for name, levels in runs.factors.items()),
-        *((name, _written(value)) for name, value in runs.parameters.items()),
-        ("Seed", str(runs.seed)),
-        ("Workload of a replication", workloads),
-        ("Runs", str(runs.path)),
-    )
-
-
-def _written(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from thinktime.analyses.health import contention, devices, memory, owners
 from thinktime.analyses.health.readings import Readings, read
 from thinktime.analyses.health.result import Check, Health
-from thinktime.questions.results import check_log
+from thinktime.questions.checks import check_log
 from thinktime.stats.estimate import Caveat, NotApplicable
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from thinktime.analyses.health.readings import STATES, Readings
 from thinktime.analyses.health.result import Check
+from thinktime.log.observations import LOW_PRIORITY
 
 Array = NDArray[np.float64]
 
@@ -64,7 +65,7 @@ def cpu_wait(log: Readings) -> Check:
         "all_wait": all_wait,
         "users": [(log.name(user), delay, cpu) for delay, cpu, user in sorted(worst, reverse=True)[:3]],
         "idle": _idle_in_waits(log),
-        "low_priority": _share(log.total("nice_s"), busy),
+        "low_priority": _share(log.low_priority_s, busy),
         "time_s": log.time_s,
     }
     return Check(
@@ -210,9 +211,10 @@ def stolen(log: Readings) -> Check:
 def low_priority(log: Readings) -> Check:
     """Share of the intervals in which the CPUs were full only because of work at low priority."""
     all_s, idle_s = log.samples.total(STATES), log.samples.total(("idle_s", "iowait_s"))
+    seen = bool(np.isfinite(log.samples.columns[LOW_PRIORITY[0]]).all())
     with np.errstate(divide="ignore", invalid="ignore"):
         idle = idle_s / all_s
-        spare = (idle_s + log.samples.total(("nice_s",))) / all_s
+        spare = (idle_s + log.samples.low_priority()) / all_s
     known = np.isfinite(spare)
     value = full = full_without = None
     if known.any():
@@ -225,13 +227,14 @@ def low_priority(log: Readings) -> Check:
         unit="share",
         limit=LOW_PRIORITY_LIMIT,
         found=found,
-        evidence=("samples.nice_s", "samples.idle_s"),
+        evidence=("samples.low_priority_s" if seen else "samples.nice_s", "samples.idle_s"),
         section="capacity",
         rank=3,
         values={
             "full": full,
             "full_without": full_without,
-            "share": _share(log.total("nice_s"), log.total(*STATES)),
+            "share": _share(log.low_priority_s, log.total(*STATES)),
+            "seen": seen,
         }
         if found
         else {},

@@ -23,6 +23,7 @@ Array = NDArray[np.float64]
 STATES = ("user_s", "nice_s", "system_s", "irq_s", "softirq_s", "steal_s", "idle_s", "iowait_s")
 SAMPLES = (
     *STATES,
+    "low_priority_s",
     "cpu_exact_s",
     "psi_cpu_some_s",
     "psi_memory_some_s",
@@ -102,6 +103,11 @@ class Readings:
     def total(self, *names: str) -> float | None:
         """Sum of columns of the samples over the log; None where nothing was measured."""
         return _sum(self.samples.total(names))
+
+    @property
+    def low_priority_s(self) -> float | None:
+        """CPU time of work that gives way to other work; None where nothing was measured."""
+        return _sum(self.samples.low_priority())
 
     def of_users(self, name: str) -> float | None:
         """Sum of an amount over all users; None where nothing was measured."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from thinktime.questions.results import Result
+from thinktime.results import Result
 from thinktime.stats.estimate import Caveat
 
 
@@ -36,7 +35,7 @@ class Check:
     """True if values below the limit need attention."""
     worst_us: int | None = None
     """Start of the interval in which it was worst, microseconds since 1970 UTC."""
-    values: Mapping[str, Any]
+    values: Mapping[str, object]
     """Further numbers and names for the words of a finding; empty if it was not found."""
 
 

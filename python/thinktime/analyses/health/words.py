@@ -100,11 +100,16 @@ def _io_pressure(
     return f"{text}."
 
 
-def _low_priority(full: float, full_without: float, share: float | None) -> str:
-    return (
+def _low_priority(full: float, full_without: float, share: float | None, seen: bool) -> str:
+    text = (
         f"The CPUs were full in {_percent(full)} of the intervals, in {_percent(full_without)} even without "
-        f"the work at low priority (nice), which took {_percent(share)} of the CPU time. Other work "
-        "displaces it nearly wholly at nice 19 and hardly at nice 1; the kernel counts both as one."
+        f"the work at low priority (nice), which took {_percent(share)} of the CPU time."
+    )
+    if seen:
+        return f"{text} At nice 10 or more, it leaves at least nine tenths of a CPU to other work."
+    return (
+        f"{text} Other work displaces it nearly wholly at nice 19 and hardly at nice 1; the kernel counts "
+        "both as one."
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from thinktime.errors import InputError
-from thinktime.questions.definition import Question, log_names, option
+from thinktime.questions.definition import Question, log_names, option, with_result
 
 if TYPE_CHECKING:
     from thinktime.analyses.overhead.comparison import OverheadComparison
@@ -125,13 +125,17 @@ class OverheadQuestion(Question):
             raise InputError(
                 "--subtract: needs one log, and excludes --drop and --target; run each by itself"
             )
-        if len(logs) > 1:
-            return self.comparison_section(self.compare(logs, chosen), chosen)
-        if chosen.drop:
-            return omission_section(omit(logs[0], chosen.drop, **_arguments(chosen)))
+        if chosen.drop and len(logs) == 1:
+            omitted = omit(logs[0], chosen.drop, **_arguments(chosen))
+            return with_result(omission_section(omitted), omitted)
         if chosen.subtract:
-            return subtraction_section(subtract(logs[0], chosen.subtract, **_arguments(chosen)))
-        return self.section(self.analyse(logs[0], chosen), chosen)
+            subtracted = subtract(logs[0], chosen.subtract, **_arguments(chosen))
+            return with_result(subtraction_section(subtracted), subtracted)
+        if len(logs) > 1:
+            compared = self.compare(logs, chosen)
+            return with_result(self.comparison_section(compared, chosen), compared)
+        result = self.analyse(logs[0], chosen)
+        return with_result(self.section(result, chosen), result)
 
 
 def _arguments(options: OverheadOptions) -> dict[str, Any]:

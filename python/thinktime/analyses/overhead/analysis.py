@@ -29,11 +29,12 @@ from thinktime.analyses.overhead.result import (
 from thinktime.errors import InputError
 from thinktime.log import facts, observations
 from thinktime.log.observations import JOIN, Quantity, role_columns
-from thinktime.questions.results import check_level, check_log
+from thinktime.questions.checks import check_level, check_log
 from thinktime.stats.critical_values import student_t
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.hypothesis import adjusted
 from thinktime.stats.regression.equality import same_coefficient, same_coefficients, same_mean
+from thinktime.stats.regression.long_run import DETERMINING_LEAST, estimated
 from thinktime.stats.series.batch_means import Batches
 
 if TYPE_CHECKING:
@@ -227,7 +228,7 @@ def _result(log: Log, design: Design, regression: Regression, options: FitOption
     whole = target.columns in (by_role, SAMPLED_SYSTEM) and not target.subtract
     busy = [*(by_role if whole else ()), *role_columns(log, "user_time")]
     design = regression.design
-    costs = claims.judged(_costs(regression, mean, direct_costs(log) if whole else {}), timing)
+    costs = claims.judged(costs_of(regression, mean, direct_costs(log) if whole else {}), timing)
     result = Overhead(
         target=target.label,
         target_columns=target.columns,
@@ -246,6 +247,7 @@ def _result(log: Log, design: Design, regression: Regression, options: FitOption
         correlations=tuple(regression.correlations[~np.isnan(regression.correlations)].tolist()),
         cosines=regression.cosines,
         error_correlation=regression.error_correlation,
+        swings=regression.swings,
         block=regression.block,
         covariance=tuple(tuple(row) for row in regression.covariance.tolist()),
         degrees=tuple(regression.degrees.tolist()),
@@ -262,10 +264,18 @@ def _result(log: Log, design: Design, regression: Regression, options: FitOption
     return dataclasses.replace(result, caveats=_caveats(result))
 
 
-def _costs(regression: Regression, mean: Estimate, direct: dict[str, Estimate]) -> tuple[Cost, ...]:
+def costs_of(regression: Regression, mean: Estimate, direct: dict[str, Estimate]) -> tuple[Cost, ...]:
+    """Costs of a regression for a mean of its target, the base first, without their doubts.
+
+    Parameters
+    ----------
+    regression : Regression
+    mean : Estimate
+    direct : dict
+        Directly measured costs by request.
+    """
     design = regression.design
-    robust, textbook = regression.robust_reach(), regression.textbook_reach()
-    low, high = regression.bootstrap
+    textbook = regression.textbook_reach()
     inflation = regression.diagnosis().variance_inflation
     floor = regression.non_negative()
     costs = []
@@ -280,10 +290,7 @@ def _costs(regression: Regression, mean: Estimate, direct: dict[str, Estimate]) 
             method="least squares, independent errors",
             level=regression.level,
         )
-        seconds = dataclasses.replace(
-            _with_reach(plain, float(robust[index])),
-            method=f"least squares, long-run variance by {regression.cosines} cosines, calibrated",
-        )
+        seconds = regression.cost(index, unit)
         if column == 0 and _some_left_out(regression):
             method = "least squares; no interval, for it contains the cost of requests that were not selected"
             seconds = dataclasses.replace(seconds, low=None, high=None, method=method)
@@ -295,12 +302,7 @@ def _costs(regression: Regression, mean: Estimate, direct: dict[str, Estimate]) 
                 columns=term.columns,
                 seconds=seconds,
                 textbook=_with_reach(plain, float(textbook[index])),
-                bootstrap=dataclasses.replace(
-                    plain,
-                    low=float(low[index]),
-                    high=float(high[index]),
-                    method=f"least squares, moving-block bootstrap with blocks of {regression.block}",
-                ),
+                bootstrap=_bootstrap(regression, plain, index),
                 share=_share(seconds, rate.value / mean.value),
                 rate=rate.with_unit("" if column == 0 else f"{term.unit}/s"),
                 f_to_enter=regression.entry_f[index],
@@ -312,10 +314,24 @@ def _costs(regression: Regression, mean: Estimate, direct: dict[str, Estimate]) 
                 robust=float(regression.huber[index]),
                 direct=_direct(seconds, direct.get(term.name)),
                 concentration=float(regression.concentration[index]),
+                steady=float(regression.modelled_reach[index]),
                 rivals=tuple(design.terms[rival - 1].label for rival in regression.rivals[index]),
             )
         )
     return tuple(costs)
+
+
+def _bootstrap(regression: Regression, plain: Estimate, index: int) -> Estimate | None:
+    """Cost with the moving-block bootstrap interval; None where too few intervals would be drawn."""
+    if regression.determining[index] < DETERMINING_LEAST:
+        return None
+    low, high = regression.bootstrap
+    return dataclasses.replace(
+        plain,
+        low=float(low[index]),
+        high=float(high[index]),
+        method=f"least squares, moving-block bootstrap with blocks of {regression.block}",
+    )
 
 
 def _some_left_out(regression: Regression) -> bool:
@@ -330,14 +346,15 @@ def _among_all(regression: Regression, column: int, unit: str) -> Estimate | Non
     if every is None or column not in every.keep:
         return None
     place = every.keep.index(column)
-    estimate = Estimate(
-        value=float(every.coefficients[place]),
+    return estimated(
+        float(every.coefficients[place]),
+        float(every.reach[place]),
+        float(every.determining[place]),
         unit=unit,
         n=every.n,
         method="least squares on all candidates, long-run variance, calibrated",
         level=regression.level,
     )
-    return _with_reach(estimate, float(every.reach[place]))
 
 
 def _with_reach(estimate: Estimate, reach: float) -> Estimate:
@@ -489,14 +506,15 @@ def stability(regression: Regression, costs: Sequence[Cost]) -> Stability | None
 
 def _subset_cost(subset: SubsetFit, index: int, cost: Cost, level: float) -> Estimate:
     variance = max(float(subset.covariance[index, index]), 0.0)
-    estimate = Estimate(
-        value=float(subset.fit.coefficients[index]),
+    return estimated(
+        float(subset.fit.coefficients[index]),
+        student_t(level, float(subset.degrees[index])) * math.sqrt(variance),
+        float(subset.determining[index]),
         unit=cost.seconds.unit,
         n=subset.fit.n,
         method=f"least squares, long-run variance by {subset.cosines} cosines, calibrated",
         level=level,
     )
-    return _with_reach(estimate, student_t(level, float(subset.degrees[index])) * math.sqrt(variance))
 
 
 def _tick_check(design: Design, columns: Sequence[str], level: float) -> TickCheck | None:
@@ -588,6 +606,8 @@ def _about_fit(result: Overhead) -> Iterator[Caveat]:
         yield Caveat("correlated_residuals", correlation=result.autocorrelation)
     if (result.error_correlation or 0.0) > PERSISTENT:
         yield Caveat("persistent_errors", correlation=result.error_correlation)
+    if result.swings:
+        yield Caveat("slow_swing")
     if result.outliers > OUTLIERS_MANY * every:
         yield Caveat("many_outliers", outliers=result.outliers, n=every, above=result.outliers_above)
 
@@ -605,7 +625,9 @@ def _about_costs(result: Overhead) -> Iterator[Caveat]:
     yield from _about_length(result)
     yield from _about_stability(result)
     if unsure := [
-        cost.label for cost in requests if (cost.seconds.low or 0.0) <= 0.0 <= (cost.seconds.high or 0.0)
+        cost.label
+        for cost in requests
+        if cost.seconds.low is not None and cost.seconds.low <= 0.0 <= (cost.seconds.high or 0.0)
     ]:
         yield Caveat("holds_zero", labels=unsure)
     if differing := [cost.label for cost in costs if _differs_from_direct(cost)]:
@@ -647,7 +669,9 @@ def _about_selection(result: Overhead) -> Iterator[Caveat]:
     if hidden := [
         cost.label
         for cost in requests
-        if cost.among_all is not None and (cost.among_all.low or 0.0) <= 0.0 < (cost.seconds.low or 0.0)
+        if cost.among_all is not None
+        and cost.among_all.low is not None
+        and cost.among_all.low <= 0.0 < (cost.seconds.low or 0.0)
     ]:
         yield Caveat("not_shown_among_all", labels=hidden)
     yield Caveat("after_selection")

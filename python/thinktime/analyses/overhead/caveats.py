@@ -68,6 +68,10 @@ WORDS: Mapping[str, Callable[..., str]] = {
         f"Errors last long (correlation of successive ones {correlation:.2f}): above 0.9, intervals "
         "were measured to hold in as few as 90 of 100 logs where 95 are stated. Record longer."
     ),
+    "slow_swing": lambda: (
+        "Errors swing slowly under a quick variation. With such errors, the interval of the base was "
+        "measured to hold in as few as 84 of 100 logs where 95 are stated. Record longer."
+    ),
     "many_outliers": lambda outliers, n, above: (
         f"{outliers} of {n} intervals {'was' if outliers == 1 else 'were'} dropped as outliers ({above} with "
         "more system time than fitted): "
@@ -134,13 +138,14 @@ WORDS: Mapping[str, Callable[..., str]] = {
 
 
 DOUBTS: Mapping[str, Callable[..., str]] = {
+    "few_determine": lambda: "too few intervals determine it",
     "not_shown": lambda: "not shown to have a cost by itself",
     "by_ticks": lambda: "ticks miss short runs",
     "rival_left_out": lambda labels: f"its rate varies with that of {_names(labels)}, which has no row",
     "moves_with_length": lambda: "the cost changes with the length of the interval",
     "stand_in": lambda: "it stands for whatever raised it",
     "of_many_sizes": lambda: "it has no single cost, and this is not its direct one",
-    "wide": lambda share: f"the interval is wide, {share:.0%} of the cost either way",
+    "wide": lambda share: f"its error may be {share:.0%} of the cost",
 }
 """Words for the reasons why a cost is in the table and in no summary."""
 

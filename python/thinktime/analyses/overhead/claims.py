@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from thinktime.analyses.overhead.result import Cost, Timing
 
 WIDE = 1.0 / 3.0
-"""Half width over cost above which an interval is wide.
+"""Half width over cost above which a cost is not stated.
 
 A cost enters at about 3 standard errors. One that is truly that weak enters only where chance raises it,
 and its interval then held in 82 +- 6 % of logs where 95 % are stated. At a third, a cost is 6 standard errors
-from zero.
+from zero. The half width is that of `Cost.steady`: by that of the interval itself, those costs would be
+stated whose interval chance has made short, and these held in 90 to 94 %; a smaller share makes that worse.
 """
 STAND_INS = ("interrupts",)
 """Events that other requests cause: their coefficient is the cost of whatever raised them."""
@@ -35,7 +36,9 @@ def doubts(cost: Cost, timing: Timing) -> Iterator[Caveat]:
     if cost.request == "base":
         return
     kinds = cost.request.split(JOIN)
-    if not cost.shown_to_cost:
+    if cost.seconds.caveat is not None:
+        yield Caveat("few_determine")
+    elif not cost.shown_to_cost:
         yield Caveat("not_shown")
     if timing == "ticks":
         yield Caveat("by_ticks")
@@ -47,8 +50,5 @@ def doubts(cost: Cost, timing: Timing) -> Iterator[Caveat]:
         yield Caveat("stand_in")
     if any(kind in OF_MANY_SIZES for kind in kinds):
         yield Caveat("of_many_sizes")
-    low, high = cost.seconds.low, cost.seconds.high
-    if cost.shown_to_cost and low is not None and high is not None:
-        half = 0.5 * (high - low)
-        if half > WIDE * cost.seconds.value:
-            yield Caveat("wide", share=half / cost.seconds.value)
+    if cost.shown_to_cost and cost.steady > WIDE * cost.seconds.value:
+        yield Caveat("wide", share=cost.steady / cost.seconds.value)

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from thinktime.analyses.overhead.analysis import analyse, is_sampled
 from thinktime.log.observations import JOIN
-from thinktime.questions.results import Result, all_or_reason, check_logs
+from thinktime.questions.checks import all_or_reason, check_logs
+from thinktime.results import Result
 from thinktime.stats.critical_values import student_t
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.hypothesis import SignificanceTest, adjusted
@@ -227,6 +228,10 @@ def _difference(first: Overhead, other: Overhead, name: str, level: float) -> Es
     degrees = total**2 / spent if spent > 0.0 else _degrees(first, name) + _degrees(other, name)
     a, b = _cost(first, name).seconds, _cost(other, name).seconds
     value, reach = b.value - a.value, student_t(level, degrees) * math.sqrt(total)
+    caveat = next((item.caveat for item in (a, b) if item.caveat is not None), None)
+    if caveat is not None:
+        method = "difference of two regressions; no interval, for too few observations determine it"
+        return Estimate(value=value, unit=a.unit, n=a.n + b.n, method=method, level=level, caveat=caveat)
     return Estimate(
         value=value,
         unit=a.unit,

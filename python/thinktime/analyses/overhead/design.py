@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.errors import InputError
+from thinktime.errors import InputError, offered
 from thinktime.log import observations
 from thinktime.log.observations import SUMS, Observations, Quantity
 from thinktime.stats.estimate import Caveat, NotApplicable
@@ -190,10 +190,7 @@ def check_names(log: Log, names: Sequence[str]) -> None:
     """
     for name in names:
         if not observations.quantities(log, [name]):
-            offered = ", ".join(candidates(log))
-            raise InputError(
-                f"{log.path}: there is no request {name!r}; the requests of this log are {offered}"
-            )
+            raise InputError(f"{name}: {log.path} has no such request; {offered(name, candidates(log))}")
 
 
 def build(

@@ -11,7 +11,7 @@ from thinktime.analyses.overhead.analysis import analyse
 from thinktime.analyses.overhead.design import check_names
 from thinktime.analyses.overhead.regression import FitOptions
 from thinktime.log.observations import JOIN
-from thinktime.questions.results import Result
+from thinktime.results import Result
 from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from thinktime.stats.estimate import Estimate, NotApplicable
 from thinktime.stats.hypothesis import SignificanceTest
 from thinktime.stats.regression import collinearity, robust
 from thinktime.stats.regression.least_squares import LeastSquares
-from thinktime.stats.regression.long_run import LongRunErrors
+from thinktime.stats.regression.long_run import LongRunErrors, estimated
 from thinktime.stats.regression.robust import Trimmed, drop_outliers
 from thinktime.stats.regression.separation import Choice, Unchosen, choose, strongest_negative
 
@@ -62,6 +62,8 @@ class AllCandidates:
     coefficients: Array
     reach: Array
     """Half width of the interval of each coefficient."""
+    determining: Array
+    """Intervals that determine each coefficient, in effect."""
     n: int
 
 
@@ -88,8 +90,14 @@ class Regression:
     """Of the coefficients, by `LongRunErrors`."""
     degrees: Array
     """Equivalent degrees of freedom of each variance of `covariance`."""
+    determining: Array
+    """Intervals that determine each coefficient, in effect (`LongRunErrors.determining`)."""
+    modelled_reach: Array
+    """As `robust_reach`, if errors were those of the calibration: `Cost.steady`."""
     error_correlation: float | None
     """Correlation of successive errors, by that of the residuals; None for logs too long to need it."""
+    swings: bool
+    """Whether the errors swing slowly under a quick noise."""
     block: int
     """Rows in a block of the bootstrap."""
     bootstrap: tuple[Array, Array]
@@ -120,9 +128,19 @@ class Regression:
 
     def robust_reach(self) -> Array:
         """Half width of the interval that holds for correlated errors of unequal size."""
-        critical = [critical_values.student_t(self.level, degrees) for degrees in self.degrees.tolist()]
-        reach: Array = _root(self.covariance) * np.array(critical)
-        return reach
+        return _reach(self.covariance, self.degrees, self.level)
+
+    def cost(self, index: int, unit: str) -> Estimate:
+        """Coefficient with the interval of `robust_reach`."""
+        return estimated(
+            float(self.coefficients[index]),
+            float(self.robust_reach()[index]),
+            float(self.determining[index]),
+            unit=unit,
+            n=self.trimmed.fit.n,
+            method=f"least squares, long-run variance by {self.cosines} cosines, calibrated",
+            level=self.level,
+        )
 
     def textbook_reach(self) -> Array:
         """Half width of the interval for independent errors of one variance."""
@@ -199,7 +217,10 @@ def fit(
         cosines=sums.long_run.cosines,
         covariance=covariance,
         degrees=degrees,
+        determining=sums.long_run.determining(),
+        modelled_reach=_modelled_reach(sums.long_run, covariance, degrees, options.level),
         error_correlation=sums.long_run.correlation(),
+        swings=sums.long_run.swings(),
         block=sums.bootstrap.block,
         bootstrap=sums.bootstrap.intervals(options.level, seed=options.seed),
         concentration=sums.concentration(),
@@ -301,13 +322,26 @@ def _everything(
         kept = trimmed.kept(x, y)
         errors.absorb(x * kept[:, None], trimmed.residuals(x, y) * kept, trimmed.carried(x, y))
     covariance, degrees = errors.coefficients()
-    critical = [critical_values.student_t(options.level, freedom) for freedom in degrees.tolist()]
     return AllCandidates(
         keep=tuple(columns),
         coefficients=trimmed.fit.coefficients,
-        reach=_root(covariance) * np.array(critical),
+        reach=_reach(covariance, degrees, options.level),
+        determining=errors.determining(),
         n=trimmed.fit.n,
     )
+
+
+def _modelled_reach(errors: LongRunErrors, covariance: Array, degrees: Array, level: float) -> Array:
+    """Half widths by the errors of the calibration; those of the intervals where there is none."""
+    variances = errors.modelled()
+    return _reach(covariance if variances is None else np.diag(variances), degrees, level)
+
+
+def _reach(covariance: Array, degrees: Array, level: float) -> Array:
+    """Half widths by Student's t."""
+    critical = [critical_values.student_t(level, freedom) for freedom in degrees.tolist()]
+    reach: Array = _root(covariance) * np.array(critical)
+    return reach
 
 
 def _root(covariance: Array) -> Array:

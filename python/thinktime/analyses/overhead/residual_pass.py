@@ -42,6 +42,8 @@ class SubsetFit:
     """Of its coefficients, by `LongRunErrors`."""
     degrees: Array
     """Equivalent degrees of freedom of each variance of `covariance`."""
+    determining: Array
+    """Intervals that determine each coefficient, in effect."""
     cosines: int
 
 
@@ -181,6 +183,7 @@ def _subset_fit(stretch: _Stretch, fit: Fit, long_run: LongRunErrors) -> SubsetF
         fit=fit,
         covariance=covariance,
         degrees=degrees,
+        determining=long_run.determining(),
         cosines=long_run.cosines,
     )
 

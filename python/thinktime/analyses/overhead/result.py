@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from thinktime.questions.results import Result
+from thinktime.results import Result
 from thinktime.stats.estimate import Caveat, Estimate
 from thinktime.stats.hypothesis import SignificanceTest
 from thinktime.stats.regression.collinearity import Dependency
@@ -69,6 +69,9 @@ class Cost:
     concentration: float
     """Share of the information on this cost that comes from the five most informative intervals, 0 to 1."""
 
+    steady: float
+    """Half width of the interval, in the unit of `seconds`, under the errors by which it is calibrated: it
+    varies less from log to log, and decides whether the cost may be stated."""
     rivals: tuple[str, ...] = ()
     """Requests without a row whose rates take more than half of what is this rate's own variation."""
     doubts: tuple[Caveat, ...] = ()
@@ -221,6 +224,8 @@ class Overhead(Result):
     error_correlation: float | None
     """Correlation of successive errors, freed from the bias of residuals; None for logs of more than 16384
     intervals, whose intervals need no calibration by it."""
+    swings: bool
+    """Whether the errors swing slowly under a quick noise, for which intervals do not allow in full."""
     block: int
     """Length of a block of the bootstrap [intervals]."""
     covariance: tuple[tuple[float, ...], ...]

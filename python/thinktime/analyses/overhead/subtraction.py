@@ -11,7 +11,7 @@ import numpy as np
 
 from thinktime.analyses.overhead.analysis import analyse
 from thinktime.log import observations
-from thinktime.questions.results import Result
+from thinktime.results import Result
 from thinktime.stats.estimate import Estimate, NotApplicable
 from thinktime.stats.series.batch_means import Batches
 

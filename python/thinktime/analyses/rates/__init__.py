@@ -19,6 +19,7 @@ class RatesQuestion(Question):
     name = "rates"
     summary = "Print the mean rate of every counter."
     examples = ("run", "run --format json | jq '.tables[0].rows'")
+    folded = True
 
     def analyse(self, log: Log, options: Options) -> Rates | NotApplicable:
         """Result for one log."""

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.log import facts, observations
-from thinktime.questions.results import Result, check_level, check_log
+from thinktime.questions.checks import check_level, check_log
+from thinktime.results import Result
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.series import batch_means
 

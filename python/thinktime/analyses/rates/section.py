@@ -21,8 +21,11 @@ WORDS: Mapping[str, Callable[..., str]] = {
         "independent intervals, which they are not, and are too narrow."
     ),
     "drifting": lambda series, of, above, example: (
-        f"{series} of {of} series, {example} among them, are strongly autocorrelated (above"
-        f" {above}): their means depend on the times at which the log began and ended."
+        f"one of {of} series, {example}, is strongly autocorrelated (above {above}): its mean depends on the "
+        "times at which the log began and ended."
+        if series == 1
+        else f"{series} of {of} series, {example} among them, are strongly autocorrelated (above {above}): "
+        "their means depend on the times at which the log began and ended."
     ),
     "loads_chosen": loads_chosen,
     "no_length": lambda rows: f"{rows} rows without a positive length are left out.",

@@ -6,11 +6,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from thinktime.log import facts
-from thinktime.questions.results import Result, check_log
-from thinktime.stats.estimate import Caveat
+from thinktime.log.users import Crowd, crowd
+from thinktime.questions.checks import check_log
+from thinktime.results import Result
+from thinktime.stats.estimate import Caveat, Plain
 
 if TYPE_CHECKING:
     import polars as pl
@@ -56,6 +58,9 @@ class Workload:
 
     name: str
     users: str | None
+    """Numbers of users asked for, as the plan has them: ``1..12``."""
+    crowd: Crowd | None
+    """Users asked for, started and active."""
     seed: int | None
 
 
@@ -96,9 +101,9 @@ class Recording(Result):
     largest_difference: float | None
     """Largest difference of the two in an interval, as a share of the capacity."""
     incidents: tuple[Incident, ...]
-    baseline: Mapping[str, Any]
+    baseline: Mapping[str, Plain]
     """Response of inputs that ask for no work, as the manifest has it; empty if not measured."""
-    recorder: Mapping[str, Any]
+    recorder: Mapping[str, Plain]
     """Recorder's account of itself in the last session, as the manifest has it."""
     absent: tuple[Absent, ...]
     caveats: tuple[Caveat, ...]
@@ -161,7 +166,7 @@ def _measured(log: Log, frame: pl.DataFrame, absent: tuple[Absent, ...]) -> Reco
         host=host,
         sessions=max(len(sessions), 1),
         users_by=last.table("options").text("by"),
-        workload=_workload(terminals) if "terminals" in last else None,
+        workload=_workload(terminals, crowd(log)) if "terminals" in last else None,
         intervals=frame.height,
         measured_s=measured_s,
         interval_s=_number(frame["length_s"].median()),
@@ -193,14 +198,17 @@ def _host(machine: Facts, source: str) -> Host:
     )
 
 
-def _workload(terminals: Facts) -> Workload:
+def _workload(terminals: Facts, users_of: Crowd | None) -> Workload:
     is_named = isinstance(terminals.values.get("workload"), str)
     name = terminals.text("workload") if is_named else terminals.table("workload").text("name")
     # Written as a plan, 1..12, or as a number.
     is_number = isinstance(terminals.values.get("users"), int)
     users = terminals.whole("users") if is_number else terminals.text("users")
     return Workload(
-        name=name or "unnamed", users=None if users is None else str(users), seed=terminals.whole("seed")
+        name=name or "unnamed",
+        users=None if users is None else str(users),
+        crowd=users_of,
+        seed=terminals.whole("seed"),
     )
 
 

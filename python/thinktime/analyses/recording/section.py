@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from thinktime.analyses.recording.analysis import SHORT
 from thinktime.documents import format as shown
 from thinktime.documents.document import Col, Section, Table
-from thinktime.documents.wording import worded
+from thinktime.documents.wording import crowd_words, worded
 
 if TYPE_CHECKING:
     from thinktime.analyses.recording.analysis import Host, Recording, Workload
@@ -200,6 +200,7 @@ def facts(result: Recording) -> tuple[tuple[str, str], ...]:
         ("Recorded", length(result)),
         ("Users identified by", result.users_by),
         ("Workload played", None if result.workload is None else _workload(result.workload)),
+        ("Users played", None if result.workload is None else users_played(result.workload)),
     ]
     return tuple((label, value) for label, value in rows if value)
 
@@ -211,6 +212,13 @@ def length(result: Recording) -> str:
     return f"{shown.duration(result.measured_s)} in {intervals}{interval}"
 
 
+def users_played(workload: Workload) -> str | None:
+    """Numbers of users in words: 50 asked for, 48 started, 31 active on average; None where none is known."""
+    if workload.crowd is None:
+        return None
+    return crowd_words(workload.crowd.asked, workload.crowd.started, workload.crowd.active)
+
+
 def _processor(host: Host) -> str | None:
     if host.cpus is None:
         return host.cpu_model
@@ -218,10 +226,10 @@ def _processor(host: Host) -> str | None:
 
 
 def _workload(workload: Workload) -> str:
-    """Workload in words: mixed, 1..10 users, seed 1."""
+    """Workload in words: mixed, 1..10 users asked for, seed 1."""
     parts = [workload.name]
     if workload.users is not None:
-        parts.append(f"{workload.users} users")
+        parts.append(f"{workload.users} users asked for")
     if workload.seed is not None:
         parts.append(f"seed {workload.seed}")
     return ", ".join(parts)

@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.analyses.response.decomposition import IO_DELAY, RUN_DELAY, Decomposition, decomposed
-from thinktime.errors import InputError
+from thinktime.errors import InputError, offered
 from thinktime.log import interactions
 from thinktime.log.loads import ranges
 from thinktime.log.periods import Span, sessions
-from thinktime.questions.results import Result, check_level, check_log
+from thinktime.questions.checks import check_level, check_log
+from thinktime.results import Result
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.series import batch_means
 from thinktime.stats.series.shares import quantile_in_time
@@ -56,6 +57,8 @@ class ResponseGroup:
     """``all``, the name of the class, or the range of users: ``3-4``."""
     population_low: float | None
     population_high: float | None
+    typed: int | None
+    """Users with an input, perhaps fewer than were asked for; None where the source does not name them."""
     arrived: int
     unfinished: int
     """Interactions not completed in the log; left out, though their response times are the longest."""
@@ -73,6 +76,11 @@ class ResponseGroup:
     """Interactions completed per second; None for a class, which is not a stretch of time."""
     parts: Decomposition | None
     """Mean response as CPU time, waits and rest; None where the source does not record the waits."""
+
+    @property
+    def is_short_of_users(self) -> bool:
+        """True if fewer users typed than were asked for."""
+        return self.population_low is not None and self.typed is not None and self.typed < self.population_low
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -161,7 +169,7 @@ def analyse(
     by_class = tuple(_group(inputs, waited[classes == name], name or "(none)", level) for name in names)
     for name in without:
         if name not in names:
-            raise InputError(f"without: there is no class {name!r}; the classes are {', '.join(names)}")
+            raise InputError(f"without: {name}: there is no such class; {offered(name, names)}")
     rest = waited[~np.isin(classes, list(without))]
     return Response(
         overall=overall,
@@ -190,6 +198,7 @@ def _group(
         label=label,
         population_low=playing[0] if playing else None,
         population_high=playing[1] if playing else None,
+        typed=len(set(inputs.users[rows].tolist()) - {""}) or None,
         arrived=len(rows),
         unfinished=int(np.count_nonzero(~done)),
         response=_waiting(response, level),

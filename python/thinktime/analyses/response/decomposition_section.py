@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from thinktime.analyses.response.decomposition import Decomposition, has_io
 from thinktime.documents import format as shown
+from thinktime.documents import palette
 from thinktime.documents.document import Cell, Col, Figure, Key, Table
 from thinktime.documents.series import Point, Series
 from thinktime.documents.wording import few, listed, range_of, users
@@ -16,10 +17,8 @@ if TYPE_CHECKING:
     from thinktime.stats.estimate import Estimate
 
 KEYS = (
-    Key("CPU time", colour="user"),
-    Key("wait for a CPU", colour="queue"),
-    Key("wait for I/O", colour="disk"),
-    Key("rest", colour="other"),
+    Key("CPU time", colour=palette.STATES["user"]),
+    *map(palette.state, ("wait for a CPU", "wait for I/O", "rest")),
 )
 METHOD = (
     "Parts of a response: CPU time, wait for a CPU and wait for block I/O are the kernel's accounts of the "
@@ -115,6 +114,12 @@ def _labelled(group: ResponseGroup) -> str:
     """Number of users with the mean response time, which the length of the bar does not show."""
     assert group.parts is not None
     return f"{users(label(group))}, {shown.quantity(group.parts.response.value, 's')}"
+
+
+def crowd(group: ResponseGroup) -> str:
+    """Users of a group in words: 3 to 4 users; 100 users asked for (31 typed)."""
+    words = users(label(group))
+    return f"{words} asked for ({group.typed} typed)" if group.is_short_of_users else words
 
 
 def label(group: ResponseGroup) -> str:

@@ -95,8 +95,9 @@ def _sentences(result: Response) -> list[str]:
         first, last = reliable[0], reliable[-1]
         if first.response is not None and last.response is not None:
             sentences.append(
-                f"With {users(label(first))} the median was {shown.estimate(first.response.p50)}, with "
-                f"{users(label(last))} {shown.estimate(last.response.p50)}."
+                f"With {decomposition_section.crowd(first)} the median was "
+                f"{shown.estimate(first.response.p50)}, with {decomposition_section.crowd(last)} "
+                f"{shown.estimate(last.response.p50)}."
             )
     if result.without is not None and result.without.response is not None and overall.response is not None:
         sentences.append(
@@ -104,7 +105,7 @@ def _sentences(result: Response) -> list[str]:
             f"{shown.estimate(result.without.response.mean)} for {result.without.label}."
         )
     if reliable:
-        crowd = f"With {users(label(reliable[-1]))}"
+        crowd = f"With {decomposition_section.crowd(reliable[-1])}"
         sentences.extend(filter(None, [decomposition_section.sentence(reliable[-1], crowd)]))
     if result.growth is not None:
         sentences.append(f"From end to end the median grows {shown.estimate(result.growth)} times.")
@@ -217,9 +218,11 @@ def _stretch(result: Response) -> Figure | None:
 def _waits(name: str, caption: str, heading: str, groups: Sequence[ResponseGroup]) -> Table:
     """Response times, and the mean to the first output if it comes before the end."""
     output = Col("mean to first output", _first_output, unit="s")
+    typed = Col("of whom typed", _typed)
     return Table.of(
         groups,
         Col(heading, label),
+        *((typed,) if any(group.is_short_of_users for group in groups) else ()),
         Col("arrived", lambda group: group.arrived),
         Col("unfinished", lambda group: group.unfinished),
         Cols(QUANTITIES, lambda group: _quantities(group.response, QUANTITIES), unit="s"),
@@ -231,6 +234,10 @@ def _waits(name: str, caption: str, heading: str, groups: Sequence[ResponseGroup
 
 def _quantities(wait: Waiting | None, names: Sequence[str]) -> list[Cell]:
     return [None if wait is None else getattr(wait, name) for name in names]
+
+
+def _typed(group: ResponseGroup) -> Cell:
+    return group.typed
 
 
 def _first_output(group: ResponseGroup) -> Cell:

@@ -15,9 +15,10 @@ from thinktime.analyses.saturation.frontier_blocks import Blocks
 from thinktime.analyses.saturation.frontier_growth import INTERVALS_LEAST, Growth, growth
 from thinktime.analyses.saturation.frontier_pair import Dimension, FrontierPair, pair
 from thinktime.analyses.saturation.resources import Ceiling, Thresholds
-from thinktime.errors import InputError
+from thinktime.errors import InputError, offered
 from thinktime.log import facts, observations
-from thinktime.questions.results import Result, check_level, check_log
+from thinktime.questions.checks import check_level, check_log
+from thinktime.results import Result
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.frontier import maximal
 from thinktime.stats.series.shares import proportion_in_blocks
@@ -185,7 +186,7 @@ def analyse(
         ceilings=rates,
         caveats=(
             *_caveats(blocks, points, pairs, trend),
-            *_gives_way(points, thresholds),
+            *_gives_way(log, points, thresholds),
             *([] if chosen is None else [Caveat("loads_chosen", users=chosen)]),
         ),
     )
@@ -206,26 +207,27 @@ def kinds_of_work(
     """
     capped = [name for ceiling in ceilings for name in ceiling.columns]
     names = list(asked or [*DEFAULT, *capped, *observations.role_columns(log, "request")])
-    offered = {item.name: item for item in observations.quantities(log, list(dict.fromkeys(names)))}
-    if asked is not None and (lacking := [name for name in asked if name not in offered]):
-        counters = ", ".join(column.name for column in log.schema("samples") if column.kind == "counter")
-        raise InputError(f"{lacking[0]}: {log.path} has no such kind of work; it has user_time, {counters}")
-    varying = _varying(log, tuple(offered.values()))
+    available = {item.name: item for item in observations.quantities(log, list(dict.fromkeys(names)))}
+    if asked is not None and (lacking := [name for name in asked if name not in available]):
+        counters = [column.name for column in log.schema("samples") if column.kind == "counter"]
+        hint = offered(lacking[0], ["user_time", *counters])
+        raise InputError(f"{lacking[0]}: {log.path} has no such kind of work; {hint}")
+    varying = _varying(log, tuple(available.values()))
     chosen = [item for item in varying if item.name in (asked or DEFAULT)]
     if asked is None and (len(chosen) < 2 or (capped and len(chosen) < 3)):
         parts = {column for name in DEFAULT for column in observations.SUMS.get(name, ())}
         chosen = [item for item in varying if item.name not in parts][:3]
     if len(chosen) < 2:
         reason = "fewer than two kinds of work vary in this log: a frontier needs two"
-        return NotApplicable(reason, "name columns as dimensions, or record with `thinktime record`")
+        return NotApplicable(reason, "name two kinds of work that vary (--work), or record for longer")
     return tuple(chosen)
 
 
-def _varying(log: Log, offered: Sequence[Quantity]) -> list[Quantity]:
+def _varying(log: Log, available: Sequence[Quantity]) -> list[Quantity]:
     """Kinds of work with a positive amount in the log."""
     import polars as pl
 
-    columns = list(dict.fromkeys(column for item in offered for column in item.columns))
+    columns = list(dict.fromkeys(column for item in available for column in item.columns))
     if not columns:
         return []
     value = {name: pl.col(name).cast(pl.Float64) for name in columns}
@@ -234,7 +236,7 @@ def _varying(log: Log, offered: Sequence[Quantity]) -> list[Quantity]:
     positive = (
         log.samples().filter(usable.is_finite() & (usable > 0)).select(some).collect(engine="streaming")
     )
-    return [item for item in offered if any(positive[name][0] for name in item.columns)]
+    return [item for item in available if any(positive[name][0] for name in item.columns)]
 
 
 def _point(blocks: Blocks, row: int) -> FrontierPoint:
@@ -267,11 +269,14 @@ def _shares(blocks: Blocks, level: float, chosen: str | None) -> dict[str, Estim
     return {name: share.without_interval(method) for name, share in shares.items()}
 
 
-def _gives_way(points: tuple[FrontierPoint, ...], thresholds: Thresholds) -> tuple[Caveat, ...]:
+def _gives_way(log: Log, points: tuple[FrontierPoint, ...], thresholds: Thresholds) -> tuple[Caveat, ...]:
     """Caveat on points at which the CPU was full, but not of work that others had to wait for."""
     full = [point for point in points if point.idle is not None and point.idle < thresholds.idle_below]
     free = sum(point.limit not in {"cpu", "memory"} for point in full)
-    return (Caveat("low_priority", free=free, points=len(points)),) if free else ()
+    if not free:
+        return ()
+    seen = observations.measured_share(log, observations.LOW_PRIORITY[0]) == 1.0
+    return (Caveat("low_priority", free=free, points=len(points), seen=seen),)
 
 
 def _caveats(

@@ -15,7 +15,8 @@ from thinktime.analyses.saturation.analysis import N_LEAST, kinds_of_work
 from thinktime.analyses.saturation.frontier_growth import growth
 from thinktime.analyses.saturation.frontier_pair import Dimension, FrontierPair, Projection, pair
 from thinktime.analyses.saturation.resources import Thresholds
-from thinktime.questions.results import Result, check_level, check_logs
+from thinktime.questions.checks import check_level, check_logs
+from thinktime.results import Result
 from thinktime.stats import frontier
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.hypothesis import SignificanceTest, adjusted
@@ -139,13 +140,20 @@ def compare(
     axes = tuple(Dimension(name=item.name, label=item.label, unit=f"{item.unit}/s") for item in common[0])
     combinations = list(itertools.combinations(range(len(axes)), 2))
     options = {"replications": replications, "seed": seed}
-    compared = [
+    answers = [
         _compared(
             (read[a], read[b]), (names[a], names[b]), (x, y), (axes[x], axes[y]), level=level, **options
         )
         for a, b in itertools.combinations(range(len(logs)), 2)
         for x, y in combinations
     ]
+    compared = [item for item in answers if isinstance(item, ComparedPair)]
+    idle: list[Caveat] = []
+    idle.extend(item for item in answers if isinstance(item, Caveat) and item not in idle)
+    if not compared:
+        values = idle[0].values
+        few = f"too few intervals of {values['name']} have {values['work']} for its frontier to be compared"
+        return NotApplicable(few, "compare logs of machines under load, or name other work with --work")
     tests = adjusted([item.test for item in compared])
     return FrontierComparison(
         names=tuple(names),
@@ -159,7 +167,7 @@ def compare(
         ),
         pairs=tuple(replace(item, test=test) for item, test in zip(compared, tests, strict=True)),
         block=rows,
-        caveats=_caveats(names, read, seed, level),
+        caveats=(*idle, *_caveats(names, read, seed, level)),
     )
 
 
@@ -178,14 +186,17 @@ def _compared(
     replications: int,
     seed: int,
     level: float,
-) -> ComparedPair:
-    """Difference between two logs in two kinds of work."""
+) -> ComparedPair | Caveat:
+    """Difference between two logs in two kinds of work; a caveat if one of them may have done none of it."""
     both = [Projection(blocks, columns) for blocks in read]
     scale = np.maximum(*(item.values.max(axis=0) for item in both))
     random = np.random.default_rng(seed)
     size = min(item.count for item in both)
     half = max(1, size // 2)
     drawn = [[item.curve(random.integers(0, item.count, half)) for item in both] for _ in range(replications)]
+    idle = _idle(drawn, names, dimensions)
+    if idle is not None:
+        return idle
     ratios = np.array([_log_ratio(first, second, scale) for first, second in drawn])
     gaps = np.array([_gap(first, second) for first, second in drawn])
     n = min(blocks.n for blocks in read) // 2
@@ -231,6 +242,19 @@ def _compared(
     )
 
 
+def _idle(
+    drawn: Sequence[Sequence[_Array]], names: tuple[str, str], dimensions: tuple[Dimension, Dimension]
+) -> Caveat | None:
+    """Log and kind of work of which a resample has none: along that axis its frontier is the origin."""
+    for place, name in enumerate(names):
+        curves = [pair[place] for pair in drawn]
+        ends = ([curve[-1, 0] for curve in curves], [curve[0, 1] for curve in curves])
+        for dimension, reached in zip(dimensions, ends, strict=True):
+            if min(reached) <= 0.0:
+                return Caveat("idle", name=name, work=dimension.label)
+    return None
+
+
 def _log_ratio(first: _Array, second: _Array, scale: _Array) -> _Array:
     angles = np.linspace(0.0, np.pi / 2.0, DIRECTIONS)
     ratio = frontier.radius(second / scale, angles) / frontier.radius(first / scale, angles)
@@ -274,8 +298,11 @@ def _test(
         return frontier.concave_hull(np.vstack(parts))
 
     def statistic(order: _Indices) -> float:
-        one, other = order[: first.count], order[first.count :]
-        return float(np.mean(_log_ratio(curve(one[:size]), curve(other[:size]), scale)))
+        one, other = curve(order[: first.count][:size]), curve(order[first.count :][:size])
+        if min(one[-1, 0], one[0, 1], other[-1, 0], other[0, 1]) <= 0.0:
+            # No difference is greater than that from a frontier without any of the work.
+            return float("inf")
+        return float(np.mean(_log_ratio(one, other, scale)))
 
     def shuffled_within() -> _Indices:
         one, other = random.permutation(first.count), first.count + random.permutation(second.count)

@@ -33,6 +33,10 @@ WORDS: Mapping[str, Callable[..., str]] = {
         f"The frontier of {', '.join(names)} still moved outwards, or the log is too short to tell: more is "
         f"possible than was observed."
     ),
+    "idle": lambda name, work: (
+        f"In {name} too few intervals have {work}: a resample of its blocks may have none, and its frontier "
+        "is then not compared in that kind of work."
+    ),
     "never_limited": lambda name: (
         f"In {name} no resource was ever exhausted: its frontier shows the load that was offered."
     ),

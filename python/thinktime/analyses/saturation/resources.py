@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.errors import InputError
+from thinktime.errors import InputError, offered
 from thinktime.log import facts, observations
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ _Array = NDArray[np.float64]
 
 CPU_ROLES = ("user_time", "system_time", "idle_time")
 SWAP = ("swap_in_pages", "swap_out_pages")
-LOW = "nice_s"
 DRIVE_BUSY = re.compile(r"drive\d+_busy_s")
 BOTH_BUSY = ("ticks_user_both", "ticks_system_both", "ticks_idle_both")
 """Ticks that found two drives busy: if there are none, a controller serves one drive at a time."""
@@ -69,7 +68,7 @@ class Resources:
     idle: _Array
     """Idle share of the CPU time, 0 to 1."""
     low_priority: _Array
-    """Share of the CPU time of work at low priority (nice), 0 to 1: other work displaces it."""
+    """Share of the CPU time of work at low priority, 0 to 1: other work displaces it."""
     disk_busy: _Array
     """Busy share of the busiest disk's time, 0 to 1; of all disks together if the log does not separate
     them, or if a controller serves one drive at a time."""
@@ -157,8 +156,8 @@ def ceilings(log: Log, given: Mapping[str, float] | None = None) -> tuple[Ceilin
             raise InputError(f"ceiling of {name}: {rate:g} is not a rate; give the maximum per second")
         quantity = observations.quantities(log, [name])
         if not quantity:
-            counters = ", ".join(column.name for column in log.schema("samples") if column.kind == "counter")
-            raise InputError(f"ceiling of {name}: {log.path} has no such column; it has {counters}")
+            counters = [column.name for column in log.schema("samples") if column.kind == "counter"]
+            raise InputError(f"ceiling of {name}: {log.path} has no such column; {offered(name, counters)}")
         columns = quantity[0].columns
         previous = by_columns.get(columns)
         resource = previous.resource if previous else quantity[0].label
@@ -205,7 +204,7 @@ class Meter:
         capped = [name for ceiling in self.ceilings for name in ceiling.columns]
         return (
             *self._cpu,
-            LOW,
+            *observations.LOW_PRIORITY,
             "steal_s",
             "disk_busy_s",
             "psi_memory_some_s",
@@ -219,7 +218,7 @@ class Meter:
         idle = chunk.total(self._idle) if self._idle else np.full(len(chunk), np.nan)
         cpu = chunk.total([*self._cpu, "steal_s"])
         # Beyond the total only where the log counts it apart from its CPU time.
-        low = np.minimum(chunk.total([LOW]), cpu)
+        low = np.minimum(chunk.low_priority(), cpu)
         reached = [chunk.rate(ceiling.columns) / ceiling.per_s for ceiling in self.ceilings]
         return Resources(
             idle=np.divide(idle, cpu, out=np.full(len(chunk), np.nan), where=cpu > 0),

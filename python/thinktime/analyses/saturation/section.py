@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thinktime.documents import charts
+from thinktime.documents import charts, palette
 from thinktime.documents import format as shown
 from thinktime.documents.document import Cell, Col, Cols, Figure, Key, Section, Table
 from thinktime.documents.wording import bare, capital, listed, loads_chosen, percent, refused, share, worded
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 TITLE = "What limits this machine?"
 KEYS: dict[str, Key] = {
-    "cpu": Key("limited by the CPU", colour="user", shape="circle"),
-    "disk": Key("limited by a disk", colour="disk", shape="circle"),
-    "memory": Key("limited by memory", colour="memory", shape="circle"),
-    "none": Key("nothing exhausted", colour="plain", shape="circle"),
-    "unknown": Key("limit not measured", colour="plain", shape="circle"),
+    "cpu": palette.state("limited by the CPU", "circle"),
+    "disk": palette.state("limited by a disk", "circle"),
+    "memory": palette.state("limited by memory", "circle"),
+    "none": palette.state("nothing exhausted", "circle"),
+    "unknown": palette.state("limit not measured", "circle"),
 }
 CEILING_COLOURS = ("queue", "net", "interrupt", "steal")
 NAMES: dict[str, str] = {
@@ -41,9 +41,14 @@ WORDS: Mapping[str, Callable[..., str]] = {
         f"At {free} of {points} frontier points no resource was exhausted: there the frontier shows the load "
         "that was offered, not the most that the machine can do."
     ),
-    "low_priority": lambda free, points: (
+    "low_priority": lambda free, points, seen: (
         f"At {free} of {points} frontier points the CPU was full only because of work at low priority "
-        "(nice). It counts as free there, which is right at nice 19 and too favourable near nice 1."
+        "(nice). It counts as free there, "
+        + (
+            "as at nice 10 or more it leaves at least nine tenths of a CPU to work at nice 0."
+            if seen
+            else "which is right at nice 19 and too favourable near nice 1."
+        )
     ),
     "still_growing": lambda: (
         "The frontier still moved outwards in the second half: more than this is possible."

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from thinktime.questions.definition import Question, option
+from thinktime.questions.definition import Question, option, with_result
 
 if TYPE_CHECKING:
     from thinktime.analyses.service.analysis import Service
@@ -37,6 +37,7 @@ class ServiceQuestion(Question):
     description = "Service times and their concentration; with --fit, distributions fitted to them."
     examples = ("run", "run --fit service.toml")
     options = ServiceOptions
+    folded = True
 
     def analyse(self, log: Log, options: ServiceOptions) -> Service | NotApplicable:
         """Result for one log."""
@@ -57,7 +58,8 @@ class ServiceQuestion(Question):
 
         (log,) = logs
         chosen = options or ServiceOptions()
-        section = self.section(self.analyse(log, chosen), chosen)
+        result = self.analyse(log, chosen)
+        section = with_result(self.section(result, chosen), result)
         return section if chosen.fit is None else extended(section, analyse(log))
 
     def writes(self, path: Path, options: ServiceOptions) -> bool:

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from thinktime.analyses.service import ageing, stability
 from thinktime.log import interactions, observations
-from thinktime.questions.results import Result, check_level, check_log
+from thinktime.questions.checks import check_level, check_log
+from thinktime.results import Result
 from thinktime.stats import critical_values
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.series import batch_means, moments

@@ -11,7 +11,8 @@ import numpy as np
 
 from thinktime.escape import escaped
 from thinktime.log import interactions
-from thinktime.questions.results import Result, check_level, check_log
+from thinktime.questions.checks import check_level, check_log
+from thinktime.results import Result
 from thinktime.stats.distributions import fitting
 from thinktime.stats.distributions.fitting import Fits
 from thinktime.stats.estimate import Caveat, NotApplicable

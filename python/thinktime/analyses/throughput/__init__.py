@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thinktime.errors import InputError
+from thinktime.errors import InputError, offered
 from thinktime.questions.definition import Question, log_names, option
 
 if TYPE_CHECKING:
@@ -106,5 +106,6 @@ def _check_load(log: Log, by: str | None) -> None:
     """Refuse a load that no source could have recorded."""
     columns = [column.name for column in log.schema("samples") if column.kind in ("counter", "gauge")]
     if by is not None and by not in (*columns, "population"):
-        roles = ", ".join(["population", *log.columns_with("load")])
-        raise InputError(f"--by {by}: {log.path} has no such column; loads are {roles}, or any other column")
+        loads = ["population", *log.columns_with("load")]
+        names = dict.fromkeys([*loads, *columns])
+        raise InputError(f"--by {by}: {log.path} has no such column; {offered(by, names)}")

@@ -10,8 +10,8 @@ import numpy as np
 
 from thinktime.analyses.throughput import load_sums
 from thinktime.log import facts, interactions
-from thinktime.log.loads import bounds
-from thinktime.questions.results import Result, check_level, check_log
+from thinktime.questions.checks import check_level, check_log
+from thinktime.results import Result
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.series import batch_means
 
@@ -161,7 +161,7 @@ def summarised(log: Log, load: Load, sums: Sums, *, n_few: int, level: float) ->
     load_sum, load_count = totals[sums.column("load")], totals[sums.column("load") + 1]
 
     def group(number: int) -> Group:
-        low, high = bounds(number, sums.width)
+        low, high = sums.bounds(number)
         return Group(
             load_low=low,
             load_high=high,

@@ -17,7 +17,8 @@ from thinktime.analyses.throughput import load_sums
 from thinktime.analyses.throughput.analysis import Measure, Throughput, no_load, summarised, whole_means
 from thinktime.analyses.throughput.load_sums import SPREAD_MIN, stretches_for
 from thinktime.log import facts, interactions, loads
-from thinktime.questions.results import Result, check_level, check_logs
+from thinktime.questions.checks import check_level, check_logs
+from thinktime.results import Result
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.hypothesis import ALPHA, holm
 from thinktime.stats.series import batch_means, standardised

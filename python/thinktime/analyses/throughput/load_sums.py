@@ -53,6 +53,8 @@ class Sums:
     time: GrowingBatches
     """Stretches of time, with the sums of each range in them: one clock, one slot per range."""
     negative: tuple[bool, ...]
+    extents: tuple[_Array, _Array] | None = None
+    """Least and greatest load, in whole users, that occurred in each range; None if a width was asked for."""
     n: int
     """Observations with a load."""
     time_s: float
@@ -79,6 +81,16 @@ class Sums:
         index = self.column(name)
         amounts, bases = batch_means.join_batches(self.time.sums(0)[index : index + 2], number)
         return amounts, bases
+
+    def bounds(self, number: int) -> tuple[float, float]:
+        """Lowest and highest load of a range.
+
+        By default both occurred: nobody should read of 34 users where there were 33.
+        """
+        if self.extents is None:
+            return loads.bounds(number, self.width)
+        least, most = self.extents
+        return float(least[number]), float(most[number])
 
     @property
     def ranges(self) -> int:
@@ -190,6 +202,7 @@ def gather(log: Log, load: Load, width: int | None = None, arrivals: Interaction
     negative = np.zeros(len(names), dtype=np.bool_)
     columns = [column for item in measures for column in item.columns]
     wanted = columns if load.name == "population" else [*columns, load.name]
+    least, most = np.full(ranges, np.inf), np.full(ranges, -np.inf)
     n, time_s = 0, 0.0
     for chunk in observations.chunks(log, wanted):
         if load.name != "population":
@@ -205,6 +218,8 @@ def gather(log: Log, load: Load, width: int | None = None, arrivals: Interaction
         n, time_s = n + len(value), time_s + float(chunk.length_s[measured].sum())
         negative |= [bool((amount < 0.0).any()) for amount, _ in pairs]
         cells = loads.numbers(value, chosen)
+        np.minimum.at(least, cells, np.rint(value))
+        np.maximum.at(most, cells, np.rint(value))
         none = np.zeros(len(cells), dtype=np.int64)
         sums = _columns(pairs)
         own.add(cells, none, sums)
@@ -215,6 +230,7 @@ def gather(log: Log, load: Load, width: int | None = None, arrivals: Interaction
         own=own,
         time=time,
         negative=tuple(map(bool, negative)),
+        extents=(least, most) if width is None else None,
         n=n,
         time_s=time_s,
     )

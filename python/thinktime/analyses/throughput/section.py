@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from thinktime.documents import format as shown
+from thinktime.documents import palette
 from thinktime.documents.charts import Axis
 from thinktime.documents.document import Cell, Col, Figure, Key, Section, Table
 from thinktime.documents.series import Point, Series
@@ -23,9 +24,9 @@ METHOD = (
     "own: their CPU time and completed interactions; system time is overhead."
 )
 TIMES = {
-    "user_time": Key("user", colour="user"),
-    "system_time": Key("system", colour="system"),
-    "idle_time": Key("idle", colour="other"),
+    "user_time": palette.state("user"),
+    "system_time": palette.state("system"),
+    "idle_time": palette.state("idle"),
 }
 WORDS: Mapping[str, Callable[..., str]] = {
     "few_attributed": few_attributed,

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from thinktime.log import facts
-from thinktime.questions.results import Result, check_log
+from thinktime.questions.checks import check_log
+from thinktime.results import Result
 from thinktime.stats.estimate import Caveat, NotApplicable
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from thinktime.analyses.users.result import Command, Group, User, Users
 from thinktime.log import facts, observations
 from thinktime.log import users as people
 from thinktime.log.sums import by_group
-from thinktime.questions.results import check_log
+from thinktime.questions.checks import check_log
 from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ LARGEST = 5
 """Users who are drawn one by one over time."""
 OTHERS = "all others"
 """Name of the users who are drawn together."""
-AMOUNTS = ("cpu_s", "run_delay_s", "io_delay_s", "page_faults", "read_bytes", "written_bytes")
+AMOUNTS = ("cpu_s", "run_delay_s", "io_delay_s", "page_faults", "read_bytes", "written_bytes", "gpu_s")
 OF_COMMANDS = ("cpu_s", "run_delay_s", "io_delay_s", "read_bytes", "written_bytes", "started")
 OF_GROUPS = (
     "cpu_s",
@@ -41,6 +41,7 @@ OF_GROUPS = (
 )
 MEMORY = ("memory_proportional_bytes", "memory_resident_bytes", "memory_bytes")
 """Readings of memory, the truest first."""
+GPU_MEMORY = ("gpu_memory_bytes",)
 NUL = "\0"
 """Between user and command in a key: neither name can contain it."""
 
@@ -61,7 +62,8 @@ def analyse(log: Log) -> Users | NotApplicable:
         return NotApplicable("no user used the machine while it was recorded", "record for longer")
     names = people.readable(log)
     users = _users(log, frame.to_dicts(), names)
-    listed = _largest(users, ("run_delay_s", "memory_bytes", "read_bytes", "written_bytes"))
+    further = ("run_delay_s", "memory_bytes", "read_bytes", "written_bytes", "gpu_s", "gpu_memory_bytes")
+    listed = _largest(users, further)
     rest = [user for user in users if user not in listed]
     return Users(
         users=tuple(users),
@@ -79,6 +81,7 @@ def _users(log: Log, rows: list[dict[str, Any]], names: dict[str, str]) -> list[
     """Users by falling CPU time, those who were present without doing anything included."""
     total_s = sum(row["cpu_s"] or 0.0 for row in rows) or 1.0
     played, memory = people.played(log), _memory(log, "presence" if log.has("presence") else "users")
+    of_gpu = _memory(log, "users", readings=GPU_MEMORY)
     seen = {row["user"] for row in rows}
     # No row of an interval says that a user did nothing in it: zero, where others were measured.
     zero = {name: 0.0 if any(row[name] is not None for row in rows) else None for name in AMOUNTS}
@@ -90,6 +93,7 @@ def _users(log: Log, rows: list[dict[str, Any]], names: dict[str, str]) -> list[
             played_as=played.get(row["user"]),
             cpu_share=(row["cpu_s"] or 0.0) / total_s,
             memory_bytes=memory.get(row["user"]),
+            gpu_memory_bytes=of_gpu.get(row["user"]),
             **row,
         )
         for row in rows
@@ -120,6 +124,7 @@ def _summed(users: Sequence[User]) -> User:
         played_as=None,
         cpu_share=sum(user.cpu_share for user in users),
         memory_bytes=None,
+        gpu_memory_bytes=None,
         **{name: total(name) for name in AMOUNTS},
     )
 
@@ -143,7 +148,14 @@ def _amounts(part: pl.LazyFrame, names: Sequence[str], *, with_command: bool = F
     )
 
 
-def _memory(log: Log, table: str, key: str = "user", *, with_command: bool = False) -> dict[str, float]:
+def _memory(
+    log: Log,
+    table: str,
+    key: str = "user",
+    *,
+    with_command: bool = False,
+    readings: Sequence[str] = MEMORY,
+) -> dict[str, float]:
     """Most memory of each user, command or group at any reading."""
     import polars as pl
 
@@ -153,7 +165,7 @@ def _memory(log: Log, table: str, key: str = "user", *, with_command: bool = Fal
         name = pl.col(key).fill_null(people.NOBODY)
         if with_command:
             name = pl.concat_str(name, pl.col("command").fill_null(""), separator=NUL)
-        value = pl.coalesce(*(people.column(has, item) for item in MEMORY))
+        value = pl.coalesce(*(people.column(has, item) for item in readings))
         rows = part.select(name.alias("key"), value=value).drop_nulls()
         for item, bytes_most in rows.group_by("key").agg(pl.col("value").max()).collect().rows():
             most[item] = max(most.get(item, 0.0), bytes_most)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thinktime.questions.results import Result
+from thinktime.results import Result
 from thinktime.stats.estimate import Caveat
 
 if TYPE_CHECKING:
@@ -36,6 +36,10 @@ class User:
     """Bytes that the user's programs changed in the page cache, which reach a disk later, or never."""
     memory_bytes: float | None
     """Most memory at any reading: shared pages divided among those who share them, or counted in each."""
+    gpu_s: float | None
+    """Time in which engines of graphics devices worked for the user, summed over the engines."""
+    gpu_memory_bytes: float | None
+    """Most memory of the user's buffers of graphics devices at any reading."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -88,6 +88,7 @@ def _most(users: Sequence[User]) -> list[str]:
         (lambda user: user.io_delay_s, "waited longest for disks", "s"),
         (lambda user: user.memory_bytes, "held the most memory", "byte"),
         (_moved, "read or changed the most data", "byte"),
+        (lambda user: user.gpu_s, "used the GPU longest", "s"),
     )
     words: dict[str, list[str]] = {}
     for amount, did, unit in kinds:
@@ -131,6 +132,11 @@ def _users(result: Users, *, of_attributed: bool) -> Table:
         Col("page faults", lambda user: user.page_faults),
         Col("read", lambda user: user.read_bytes, unit="byte"),
         Col("made dirty", lambda user: user.written_bytes, unit="byte"),
+        *_measured(
+            rows,
+            Col("GPU time", lambda user: user.gpu_s, unit="s"),
+            Col("most GPU memory", lambda user: user.gpu_memory_bytes, unit="byte"),
+        ),
         name="users-amounts",
         caption="Users by CPU time",
     )

@@ -20,6 +20,7 @@ class WaitsQuestion(Question):
     summary = "Show where interactions wait."
     description = "Queues and waits, from the trace of events and from the table of interactions."
     examples = ("run", "run --format json | jq '.tables[0].rows'")
+    folded = True
 
     def analyse(self, log: Log, options: Options) -> Waits | NotApplicable:
         """Result for one log."""

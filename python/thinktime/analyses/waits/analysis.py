@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from thinktime.analyses.waits.event_trace import EventTrace, read
 from thinktime.log import interactions
 from thinktime.log.periods import Span, cut, integral, sessions
-from thinktime.questions.results import Result, check_level, check_log
+from thinktime.questions.checks import check_level, check_log
+from thinktime.results import Result
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.series import batch_means, long_run
 

@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from thinktime.cli import destination
+from thinktime.cli.catalogue import PlainCommand
 
 if TYPE_CHECKING:
     from thinktime.documents.document import Document, Section
@@ -43,7 +44,7 @@ class _Group(TyperGroup):
         function = getattr(commands, cmd_name.replace("-", "_"))
         inputs, twins = commands.INPUTS.get(cmd_name, ((), False))
         application = typer.Typer(rich_markup_mode=None, add_completion=False)
-        application.command(cmd_name)(with_inputs(function, inputs, twins=twins))
+        application.command(cmd_name, cls=PlainCommand)(with_inputs(function, inputs, twins=twins))
         return get_command(application)
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from thinktime.cli import messages, parameters
+from thinktime.cli import completion, messages, parameters
+from thinktime.cli.progress import counted
 from thinktime.documents.document import Document, Section
 from thinktime.errors import InputError
 from thinktime.models.swapping.response_time import Swapping
@@ -91,11 +92,18 @@ def disk_bound(
         typer.Argument(metavar="[A.toml [B.toml]]", help="Files with the inputs of one machine or of both."),
     ] = None,
     log: Annotated[
-        Path | None, typer.Option("--from", metavar="LOG", help="Take the inputs of A from a log.")
+        Path | None,
+        typer.Option(
+            "--from", metavar="LOG", help="Take the inputs of A from a log.", autocompletion=completion.logs
+        ),
     ] = None,
     device: Annotated[
         str,
-        typer.Option("--device", help="With --from: device that holds the files; by default, the busiest."),
+        typer.Option(
+            "--device",
+            metavar="DISK",
+            help="With --from: device that holds the files; by default, the busiest.",
+        ),
     ] = "",
     **texts: str | None,
 ) -> Section:
@@ -248,7 +256,13 @@ def _changed(now: Given, change: str) -> Swapping:
 def paging(
     parameter: Annotated[
         list[str] | None,
-        typer.Option("-p", "--parameter", metavar="NAME=VALUE", help="Any other parameter; repeatable."),
+        typer.Option(
+            "-p",
+            "--parameter",
+            metavar="NAME=VALUE",
+            help="Any other parameter; repeatable.",
+            autocompletion=completion.parameters,
+        ),
     ] = None,
     config: Annotated[
         Path | None,
@@ -287,7 +301,9 @@ def paging(
     ranges = {name: listed for name, listed in values.items() if len(listed) > 1}
     base = parameters.read(config, parameter or []) | single
     simulation = Simulation(replications=simulate, seed=seed) if simulate else None
-    return document(base, ranges, levels=levels, simulation=simulation)
+    machines = 1 + sum(map(len, ranges.values()))
+    with counted("predicting", machines) as show:
+        return document(base, ranges, levels=levels, simulation=simulation, show=show)
 
 
 def network(

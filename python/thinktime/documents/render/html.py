@@ -10,12 +10,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from thinktime.documents import charts
 from thinktime.documents import format as shown
@@ -23,10 +24,17 @@ from thinktime.documents.document import Cell, Document, Figure, Section, Table
 from thinktime.documents.render.escape import escaped_document
 from thinktime.stats.estimate import Estimate
 
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
 STATIC_WIDTH = 760
 """Width of the charts drawn beforehand: about a page of paper [px]."""
+FONT_SLACK = 0.2
+"""By how much letters of a reader may be wider than those with which a chart was laid out."""
 VEGA_LITE = "6.4"
 """The version that this Altair writes; vl-convert carries several."""
+_MARKED = re.compile(rf"`(?P<code>[^`\n]+)`|{shown.MOMENT.pattern}")
+"""Code in backticks, or an instant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +86,7 @@ def render(document: Document) -> str:
         keep_trailing_newline=True,
     )
     environment.filters["cell"] = _cell
+    environment.filters["worded"] = _worded
     halves = {name for section in document.sections for name in _halves(section)}
     explorer = document.explorer
     moved = explorer.figures if explorer else ()
@@ -91,7 +100,7 @@ def render(document: Document) -> str:
     page = environment.from_string(_resource("report.html.j2"))
     return page.render(
         document=document,
-        groups=_groups(document),
+        groups=document.groups(),
         figures=figures,
         tables={table.name: _table(table) for section in document.sections for table in section.tables},
         style=style,
@@ -134,19 +143,29 @@ def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
+def _worded(text: str) -> Markup:
+    """Text whose instants are elements of time, and whose commands are code.
+
+    The script of the page shows the instants in the zone of the reader.
+    """
+    from markupsafe import Markup, escape
+
+    parts, end = [], 0
+    for found in _MARKED.finditer(text):
+        parts.append(escape(text[end : found.start()]))
+        if found["code"]:
+            parts.append(Markup("<code>{}</code>").format(found["code"]))
+        else:
+            element = Markup('<time datetime="{}T{}Z">{}</time>')
+            parts.append(element.format(found["date"], found["time"], found[0]))
+        end = found.end()
+    return Markup("").join([*parts, escape(text[end:])])
+
+
 def _json(value: object) -> str:
     """JSON that is safe inside a script element: nothing in it can end the element."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
-
-
-def _groups(document: Document) -> list[tuple[str, list[Section]]]:
-    groups: list[tuple[str, list[Section]]] = []
-    for section in document.sections:
-        if not groups or groups[-1][0] != section.group:
-            groups.append((section.group, []))
-        groups[-1][1].append(section)
-    return groups
 
 
 def _figure(figure: Figure, half: bool) -> HtmlFigure:
@@ -179,9 +198,20 @@ def _embedded(svg: str, name: str) -> str:
             f"url(#{old})", f"url(#{name}-{number})"
         )
     svg = re.sub(r'^<svg ([^>]*?) width="[\d.]+" height="[\d.]+"', r"<svg \1", svg)
+    svg = _roomy(svg)
     # The caption and the table say it in words; a screen reader is spared the marks.
     svg = re.sub(r' (role|aria-[a-z]+)="[^"]*"', "", svg)
     return svg.replace("<svg ", '<svg aria-hidden="true" focusable="false" ', 1)
+
+
+def _roomy(svg: str) -> str:
+    """Drawing with room at its sides for names in wider letters than those it was laid out with."""
+    box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
+    plot = re.search(r'transform="translate\(([\d.]+),[\d.]+\)"', svg)
+    if box is None or plot is None:
+        return svg
+    room = math.ceil(FONT_SLACK * float(plot[1]))
+    return svg.replace(box[0], f'viewBox="{-room} 0 {float(box[1]) + room:g} {box[2]}"', 1)
 
 
 def _table(table: Table) -> HtmlTable:

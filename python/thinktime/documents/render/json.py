@@ -1,25 +1,49 @@
-"""A document as JSON: the complete content of the page, unrounded, in SI units, with every text exact."""
+"""Answers as JSON: complete, unrounded, in SI units, with every text exact.
+
+All have one shape: an object with ``format``, ``version`` and ``kind``, which says what else it has. The
+reference describes every kind, and the schema in ``docs/reference/answer.schema.json`` checks it.
+"""
 
 from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from thinktime.documents.document import Cell, Document, Section, Table
 from thinktime.escape import is_hidden
 from thinktime.stats.estimate import Estimate
 
+FORMAT = "thinktime"
+"""Name of this format, in every answer."""
 VERSION = 1
 """Version of this format; incremented when a field is renamed or removed."""
 
 
+def answer(kind: str, content: Mapping[str, Any]) -> str:
+    """Answer of a kind with its members; numbers that JSON cannot hold (infinite, undefined) become null."""
+    return dumped({"format": FORMAT, "version": VERSION, "kind": kind} | _finite(dict(content)))
+
+
+def records(kind: str, listed: Sequence[Mapping[str, Any]]) -> str:
+    """Answer that is a list, as ``records``."""
+    return answer(kind, {"records": list(listed)})
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return _number(value)
+    if isinstance(value, Mapping):
+        return {str(key): _finite(item) for key, item in value.items()}
+    return [_finite(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
 def render(document: Document) -> str:
-    """Whole report; numbers that JSON cannot hold (infinite, undefined) become null."""
-    return dumped(
+    """Whole report."""
+    return answer(
+        "document",
         {
-            "format": "thinktime-report",
-            "version": VERSION,
             "title": document.title,
             "subtitle": document.subtitle,
             "facts": [{"name": label, "value": value} for label, value in document.facts],
@@ -44,13 +68,13 @@ def render(document: Document) -> str:
                 for item in document.findings
             ],
             "sections": [_section(section) for section in document.sections],
-        }
+        },
     )
 
 
 def render_section(section: Section) -> str:
     """One section alone."""
-    return dumped(_section(section))
+    return answer("section", _section(section) | {"result": section.result})
 
 
 def dumped(value: Any) -> str:

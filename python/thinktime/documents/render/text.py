@@ -10,12 +10,15 @@ from thinktime.documents import format as shown
 from thinktime.documents.document import DATA_IN, Document, Figure, Section, Table
 from thinktime.documents.render import WIDTH
 from thinktime.documents.render.escape import escaped_document
+from thinktime.documents.wording import capital
 
 ROWS_MAX = 60
-NAMES_MAX = 1000
+NAMES_MAX = 400
 """Length of the rows' names beyond which a folded table prints only their number."""
 PROSE_MIN = 80
 """A table with a longer cell is a list of sentences, not a grid of numbers."""
+LAST_MIN = 22
+"""Columns that a last column of sentences needs, if it is to stand in a grid."""
 FIRST_MIN = 20
 """Columns that the first cell of a row keeps at least."""
 GAP = "  "
@@ -24,20 +27,49 @@ GAP = "  "
 def render(document: Document, width: int = WIDTH) -> str:
     """Whole report, at most `width` columns wide where words can be broken."""
     document = escaped_document(document)
-    blocks = [_headline(document.title, "=") + "\n" + _wrapped(document.subtitle, width)]
+    blocks = _head(document, width)
     if document.facts:
         blocks.append("\n".join(_pairs(document.facts, width)))
+    blocks.extend(_first_screen(document, width))
+    for group, sections in document.groups():
+        if group:
+            blocks.append(_headline(group, "=", width))
+        blocks.extend(
+            _section(section, width, document.data_in) for section in sections if not section.not_applicable
+        )
+        absent = [section for section in sections if section.not_applicable]
+        if absent:
+            blocks.append(_absent(absent, width))
+    return _printable("\n\n".join(blocks) + "\n")
+
+
+def brief(document: Document, width: int = WIDTH) -> str:
+    """Beginning of a report: its cards and findings."""
+    document = escaped_document(document)
+    return _printable("\n\n".join([*_head(document, width), *_first_screen(document, width)]) + "\n")
+
+
+def _head(document: Document, width: int) -> list[str]:
+    return [_headline(document.title, "=", width) + "\n" + _wrapped(document.subtitle, width)]
+
+
+def _first_screen(document: Document, width: int) -> list[str]:
+    """Cards and findings."""
+    blocks = []
     if document.highlights:
         rows = [(item.label, shown.cell(item.value, item.unit), item.note) for item in document.highlights]
-        blocks.append("\n".join(_grid(rows, "<><", width)))
-    blocks.append(_headline("Findings", "-") + "\n" + "\n".join(_findings(document, width)))
-    group = ""
-    for section in document.sections:
-        if section.group != group:
-            group = section.group
-            blocks.append(_headline(group, "="))
-        blocks.append(_section(section, width, document.data_in))
-    return _printable("\n\n".join(blocks) + "\n")
+        taken = sum(max(_columns(row[place]) for row in rows) + len(GAP) for place in (0, 1))
+        if taken + LAST_MIN <= width:
+            blocks.append("\n".join(_grid(rows, "<><", width)))
+        else:
+            blocks.append(
+                "\n".join(
+                    _wrapped(f"{label}: {_breakable(value)}; {note}", width, "", "  ")
+                    for label, value, note in rows
+                )
+            )
+    blocks.append(_headline("Findings", "-", width) + "\n" + "\n".join(_findings(document, width)))
+    return blocks
 
 
 def render_section(section: Section, width: int = WIDTH, data_in: str = DATA_IN) -> str:
@@ -46,7 +78,7 @@ def render_section(section: Section, width: int = WIDTH, data_in: str = DATA_IN)
 
 
 def _section(section: Section, width: int, data_in: str) -> str:
-    blocks = [_headline(section.title, "-")]
+    blocks = [_headline(section.title, "-", width)]
     if section.not_applicable:
         blocks.append(_wrapped(f"Not applicable: {section.not_applicable}", width))
         return "\n\n".join(blocks)
@@ -62,19 +94,33 @@ def _section(section: Section, width: int, data_in: str) -> str:
     return "\n\n".join(blocks)
 
 
+def _absent(sections: Sequence[Section], width: int) -> str:
+    """Sections that have no answer, with the reasons."""
+    lines = [
+        _wrapped(section.not_applicable, width, f"{capital(section.label)}: ", "  ") for section in sections
+    ]
+    return _headline("Not in this log", "-", width) + "\n\n" + "\n".join(lines)
+
+
 def _printable(text: str) -> str:
     # The no-break spaces have done their work once the lines are broken.
     text = text.replace("\N{NARROW NO-BREAK SPACE}", " ").replace("\N{NO-BREAK SPACE}", " ")
     return "\n".join(line.rstrip() for line in text.split("\n"))
 
 
-def _headline(text: str, rule: str) -> str:
-    return f"{text}\n{rule * _columns(text)}"
+def _breakable(text: str) -> str:
+    """Number with its interval, which may go on in the next line where there is no room."""
+    return text.replace(shown.SPACE, " ")
+
+
+def _headline(text: str, rule: str, width: int) -> str:
+    title = _wrapped(text, width)
+    return f"{title}\n{rule * max(map(_columns, title.splitlines()), default=0)}"
 
 
 def _wrapped(text: str, width: int, first: str = "", rest: str = "") -> str:
     return textwrap.fill(
-        text,
+        shown.localised(text),
         width,
         initial_indent=first,
         subsequent_indent=rest,
@@ -91,7 +137,7 @@ def _findings(document: Document, width: int) -> Iterator[str]:
 
 
 def _pairs(facts: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
-    label_width = max(_columns(label) for label, _ in facts)
+    label_width = min(max(_columns(label) for label, _ in facts), max(width - LAST_MIN, 0))
     for label, value in facts:
         yield _wrapped(value, width, _padded(label, label_width, "<") + GAP, " " * (label_width + len(GAP)))
 
@@ -109,8 +155,9 @@ def _table(table: Table, width: int, data_in: str) -> str:
         shown.column(head, [row[index] for row in table.rows]) for index, head in enumerate(table.columns)
     ]
     if any(len(text) > PROSE_MIN for column in columns for text in column.cells):
-        return "\n\n".join([_wrapped(table.caption, width), *_records(columns, width)])
-    headings = [f"{column.heading} [{column.unit}]" if column.unit else column.heading for column in columns]
+        explained = _explained(columns, width)
+        return "\n\n".join([_wrapped(table.caption, width), *(explained or _records(columns, width))])
+    headings = [_heading(column) for column in columns]
     sides = "".join(">" if column.numeric else "<" for column in columns)
     rows = list(zip(*(column.cells for column in columns), strict=True))
     lines = [_wrapped(table.caption, width)]
@@ -121,6 +168,9 @@ def _table(table: Table, width: int, data_in: str) -> str:
         grid = list(_grid(of_rows, "".join(sides[index] for index in block), None))
         rule = "-" * max(_columns(line) for line in grid)
         lines.extend(["", *grid[: len(head)], rule, *grid[len(head) :]])
+    if max(map(_columns, "\n".join(lines).splitlines())) > width:
+        # Too narrow for two columns side by side.
+        lines = [_wrapped(table.caption, width), "", *_records(columns, width, ROWS_MAX)]
     if len(rows) > ROWS_MAX:
         lines.append(f"... and {len(rows) - ROWS_MAX} more rows, all in {data_in}")
     if not rows:
@@ -129,13 +179,35 @@ def _table(table: Table, width: int, data_in: str) -> str:
     return "\n".join(lines)
 
 
-def _records(columns: Sequence[shown.FormattedColumn], width: int) -> Iterator[str]:
-    """Rows that hold sentences, one below the other: each cell in lines of its own."""
+def _explained(columns: Sequence[shown.FormattedColumn], width: int) -> list[str]:
+    """Grid whose last column is a sentence in several lines; none if there are more sentences, or no room."""
+    *others, last = columns
+    heads = [_heading(column) for column in others]
+    taken = sum(max(map(_columns, [head, *item.cells])) for head, item in zip(heads, others, strict=True))
+    has_room = taken + len(GAP) * len(others) + LAST_MIN <= width
+    if not has_room or any(len(text) > PROSE_MIN for column in others for text in column.cells):
+        return []
+    rows = list(zip(*(column.cells for column in columns), strict=True))
+    sides = "".join(">" if column.numeric else "<" for column in columns)
+    head, *lines = _grid([[*heads, last.heading], *rows], sides, width)
+    return [
+        "\n".join([head, "-" * max(_columns(part) for line in lines for part in line.split("\n")), *lines])
+    ]
+
+
+def _heading(column: shown.FormattedColumn) -> str:
+    return f"{column.heading} [{column.unit}]" if column.unit else column.heading
+
+
+def _records(columns: Sequence[shown.FormattedColumn], width: int, most: int | None = None) -> Iterator[str]:
+    """Rows one below the other, at most so many: each cell in lines of its own."""
     first, *others = columns
-    for number, text in enumerate(first.cells):
-        lines = [_wrapped(text, width, "* ", "  ")]
+    for number, text in enumerate(first.cells[:most]):
+        lines = [_wrapped(_breakable(text), width, "* ", "  ")]
         lines.extend(
-            _wrapped(column.cells[number], width, f"  {column.heading}: ", "    ") for column in others
+            _wrapped(f"{_heading(column)}: {_breakable(column.cells[number])}", width, "  ", "    ")
+            for column in others
+            if column.cells[number]
         )
         yield "\n".join(lines)
 

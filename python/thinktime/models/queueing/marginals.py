@@ -39,7 +39,9 @@ def open_given_closed(number: int, offered: float, rates: Array) -> tuple[float,
     j = np.arange(tail_terms(number, offered / float(rates[-1])))
     at = rates[np.minimum(number + j[1:] - 1, len(rates) - 1)]
     steps = np.concatenate([[0.0], np.cumsum(np.log(offered * (number + j[1:]) / (j[1:] * at)))])
-    log_sum = float(special.logsumexp(steps))
+    # In a loop over thousands of numbers: SciPy's logarithm of such a sum takes several times as long.
+    most = float(steps.max())
+    log_sum = most + math.log(float(np.exp(steps - most).sum()))
     return log_sum, np.exp(steps - log_sum)
 
 

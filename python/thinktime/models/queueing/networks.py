@@ -385,15 +385,30 @@ def mva_classes(stations: Sequence[Station], users: Sequence[int], think_s: Sequ
     total = sum(population)
     rates = [None if station.delay else station.rates_with(total) for station in stations]
     _check_size(rates, population)
-    solved = _native.mva_classes(demands.tolist(), rates, think.tolist(), population)
-    throughput, residence = map(np.frombuffer, solved)
-    quantities = class_quantities(stations, throughput, residence.reshape(demands.shape))
+    throughput, residence = class_course(demands.tolist(), rates, think.tolist(), population)
+    quantities = class_quantities(stations, throughput, residence)
     return Prediction(
         method="exact MVA, several classes",
         source=SOURCE,
         quantities=quantities,
         assumptions=class_assumptions(stations),
     )
+
+
+def class_course(
+    demands: Sequence[Sequence[float]],
+    rates: Sequence[Sequence[float] | None],
+    think_s: Sequence[float],
+    users: Sequence[int],
+) -> tuple[Array, Array]:
+    """Throughput of each class [1/s], and time at each station of each class [s], by exact MVA.
+
+    What `mva_classes` computes, without names, checks and intervals, for those who solve thousands of
+    networks. `demands` are times of service [s] by station and class; `rates` those of a station with 1,
+    2, ... jobs, None for a delay.
+    """
+    throughput, residence = _native.mva_classes(demands, rates, think_s, users)
+    return np.frombuffer(throughput), np.frombuffer(residence).reshape(len(demands), -1)
 
 
 def _check_size(rates: Sequence[list[float] | None], population: Sequence[int]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -60,6 +60,8 @@ class Activity:
     """Bytes per second of a user who is present."""
     background: Estimate
     """CPU time per second that is nobody's."""
+    aside: float
+    """CPU time per second of work at low priority, which gives way to users and is in no other figure."""
     busiest: float
     """CPU time of a present user in the busiest tenth of the time, relative to the mean."""
     peak: int
@@ -78,7 +80,7 @@ def activity(log: Log, name: str) -> Activity | NotApplicable:
     """
     if not log.has("users"):
         return NotApplicable(f"{log.path.name} has neither interactions nor users", REMEDY)
-    observed = observations.read(log, [*BUSY, "cpu_exact_s", *memory.COLUMNS])
+    observed = observations.read(log, [*BUSY, "cpu_exact_s", *observations.LOW_PRIORITY, *memory.COLUMNS])
     cpus = facts.last_machine(log).whole("cpus", least=1)
     if len(observed) < INTERVALS_LEAST or cpus is None:
         return NotApplicable(
@@ -96,6 +98,8 @@ def activity(log: Log, name: str) -> Activity | NotApplicable:
     present_s = used.present * length
     names = people.readable(log)
     others = np.maximum(busy - used.cpu.sum(axis=0), 0.0)
+    aside = np.minimum(np.nan_to_num(observed.low_priority()), others)
+    others = others - aside
     known = ~np.isnan(others)
     order = np.argsort(-used.cpu.sum(axis=1), kind="stable")
     return Activity(
@@ -116,6 +120,7 @@ def activity(log: Log, name: str) -> Activity | NotApplicable:
         active=_each(used.active * length, present_s, blocks, "share"),
         transferred=_each(used.transferred, present_s, blocks, "byte/s"),
         background=_each(others[None, known], length[None, known], _again(blocks, known), "s/s"),
+        aside=float(aside[known].sum() / length[known].sum()) if known.any() else 0.0,
         busiest=_busiest(used.cpu, present_s, blocks),
         peak=int(used.present.sum(axis=0).max()),
         memory=memory.of_people(log, used.present.sum(axis=0), observed),
@@ -147,6 +152,11 @@ def _used(log: Log, observed: Observations) -> _Used:
     rank: dict[str, int] = {}
     rows: list[tuple[NDArray[np.int64], ...]] = []
     values = []
+    kinds = people.kinds(log)
+
+    def is_person(user: str) -> bool:
+        return people.is_person(user, kinds.get(user))
+
     for part in log.in_turn("users"):
         names = part.collect_schema().names()
         sizes = [people.column(names, name).fill_null(0.0) for name in ("read_bytes", "write_bytes")]
@@ -156,14 +166,14 @@ def _used(log: Log, observed: Observations) -> _Used:
             cpu=people.cpu_time(names).fill_null(0.0),
             transferred=sizes[0] + sizes[1],
         ).collect()
-        frame = frame.filter(pl.col("user").map_elements(people.is_person, return_dtype=pl.Boolean))
+        frame = frame.filter(pl.col("user").map_elements(is_person, return_dtype=pl.Boolean))
         place = np.searchsorted(starts, frame["start"].to_numpy())
         inside = place < len(starts)
         inside[inside] = starts[place[inside]] == frame["start"].to_numpy()[inside]
         who = np.array([rank.setdefault(user, len(rank)) for user in frame["user"].to_list()], dtype=np.int64)
         rows.append((who[inside], first[place[inside]]))
         values.append(frame.select("cpu", "transferred").to_numpy()[inside])
-    beats = _beats(log, rank)
+    beats = _beats(log, rank, kinds)
     shape = (len(rank), len(observed))
     cpu, transferred, active = (np.zeros(shape) for _ in range(3))
     for (who, at), value in zip(rows, values, strict=True):
@@ -179,7 +189,7 @@ def _used(log: Log, observed: Observations) -> _Used:
     )
 
 
-def _beats(log: Log, rank: dict[str, int]) -> list[tuple[int, list[int]]]:
+def _beats(log: Log, rank: dict[str, int], kinds: Mapping[str, str]) -> list[tuple[int, list[int]]]:
     """Readings of `presence`: instant, and the people listed; adds people who were never active to `rank`."""
     import polars as pl
 
@@ -188,7 +198,7 @@ def _beats(log: Log, rank: dict[str, int]) -> list[tuple[int, list[int]]]:
         for part in log.in_turn("presence"):
             frame = part.select(pl.col("start").dt.epoch("us"), "user").drop_nulls().collect()
             for start, user in frame.iter_rows():
-                if people.is_person(user):
+                if people.is_person(user, kinds.get(user)):
                     found.setdefault(start, []).append(rank.setdefault(user, len(rank)))
                 else:
                     found.setdefault(start, [])

@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.errors import InputError
 from thinktime.models.sizing import ENDS, Changes, Courses, Fit, Machine
-from thinktime.predictions.size.cliff import cliff
+from thinktime.predictions.size.cliff import MORE, Beyond, Full, Room, beyond, cliff
 from thinktime.predictions.size.goals import Goal
 from thinktime.predictions.size.measured import Measured
 from thinktime.predictions.size.memory import Memory
 from thinktime.predictions.size.percentiles import SHARING, Percentiles, Scheduler, percentiles
-from thinktime.predictions.size.rules import Case, Judged, judge
+from thinktime.predictions.size.rules import Case, Judged, Past, judge
 from thinktime.stats.estimate import Estimate
 
 Array = NDArray[np.float64]
@@ -28,7 +29,26 @@ RESERVE = 0.03
 P90 = 0.9
 NEAR = 0.85
 """Utilisation from which a resource is named as the limit of a response time."""
+WIDE = 3.0
+"""Ratio of the ends of an interval from which a response is hardly known."""
 SEED = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassPlan:
+    """Changes of one class of users; None for what was measured, or asked for."""
+
+    name: str
+    users: int | None = None
+    think_s: float | None = None
+    cpu: float = 1.0
+    rest: float = 1.0
+    memory: float = 1.0
+
+    @property
+    def changes(self) -> Changes:
+        """Changes of the work."""
+        return Changes(cpu=self.cpu, serial=self.rest, delay=self.rest, think_s=self.think_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +61,8 @@ class Plan:
     disk_speed: float = 1.0
     """Speed of what serves one interaction at a time."""
     memory_bytes: float | None = None
+    swap_speed: float | None = None
+    """Bytes per second of the swap device; None if not known."""
     think_s: float | None = None
     cpu: float = 1.0
     """Factor of the CPU time of an interaction."""
@@ -50,11 +72,14 @@ class Plan:
     """Factor of the memory of a user."""
     scheduler: Scheduler = SHARING
     mix: tuple[tuple[str, float], ...] = ()
-    """Classes of interactions with the factors of their frequencies; 0 removes a class."""
+    """Classes of interactions with the factors of their frequencies, or, where users are asked for by class,
+    classes of users with those of their numbers; 0 removes a class."""
     mix_cpu: float = 1.0
     """Factor of the mean CPU time by `mix`, and"""
     mix_error: float = 0.0
     """standard error of its logarithm."""
+    own: tuple[ClassPlan, ...] = ()
+    """Changes of single classes of users, where users are asked for by class."""
 
     def machine(self, measured: Machine) -> Machine:
         """Machine to predict for; its background load is that of the machine measured."""
@@ -113,15 +138,27 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reached:
-    """Users who fit, what limits them, and what more of them cost."""
+    """Users who fit, what limits them, and what more of them cost: all that does not depend on `--users`."""
 
+    plan: Plan
     machine: Machine
+    memory_bytes: float | None
     fits: tuple[Fits, ...]
     """One for each goal; the first to fail comes first."""
     marginal_s: float | None
     """Mean response that one more user adds at the number of users that fits [s]."""
     knee: Estimate
     """Users at which a resource would be busy all the time if nobody waited."""
+    at: Row | None
+    """Prediction for the number that fits; None where that is none, or more than were looked at."""
+    most: int
+    """Users looked at."""
+    agreement: float
+    """Largest relative difference between simulated means and those of the model, up to `most` users."""
+    full: Full | None
+    """Where memory is full; None where it is not within the numbers looked at, or not known."""
+    rules: tuple[Judged, ...]
+    """Rules that others use, with their errors on the log."""
 
     @property
     def answer(self) -> Fits:
@@ -136,25 +173,140 @@ class Reached:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Size(Reached):
-    """Answer for one plan."""
+class Size:
+    """Answer for one plan, with predictions for the numbers of users that were asked for."""
 
-    plan: Plan
-    memory_bytes: float | None
+    found: Reached
     rows: tuple[Row, ...]
-    """For the numbers of users that were asked for."""
     course: tuple[Row, ...] = field(repr=False)
     """For every number of users of the curves."""
-    agreement: float
-    """Largest relative difference between simulated means and those of the model."""
-    rules: tuple[Judged, ...]
-    """Rules that others use, with their errors on the log."""
-    cliff: Estimate | None
-    """Users with whom memory is full; None where it is not within the numbers looked at, or not known."""
+    unknown: Unknown | None
+    beyond: tuple[Beyond, ...]
+    """Bounds of the response for numbers of `rows` beyond full memory."""
+
+    @property
+    def answer(self) -> Fits:
+        """Goal that limits the number of users."""
+        return self.found.answer
 
 
-Kept = dict[Plan, "Curves"]
-"""Predictions made so far for the most users, by plan without its memory."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unknown:
+    """Numbers of users whose mean response is hardly known."""
+
+    users: int
+    """The first of them."""
+    until: int | None
+    """The last of them; None where they go on to the most that were looked at."""
+    queue: bool
+    """True if it is not known whether interactions wait for each other for what is not a CPU."""
+
+
+class Known:
+    """Predictions of one measurement for many plans; what several have in common is computed once."""
+
+    def __init__(self, measured: Measured, fitted: Fit, goals: Sequence[Goal]) -> None:
+        self.measured, self.fitted, self.goals = measured, fitted, tuple(goals)
+        self._curves: dict[Plan, Curves] = {}
+        self._sufficing: dict[tuple[float, float], Sufficing] = {}
+        self._cliffs: dict[tuple[float, float], Estimate | None] = {}
+        self._past: Past | None = None
+
+    def curves(self, plan: Plan, most: int) -> Curves:
+        """Predictions for 1 to `most` users; those made before serve every memory, and fewer users."""
+        key = replace(plan, memory_bytes=None, swap_speed=None, memory=1.0)
+        if key not in self._curves or self._curves[key].most < most:
+            self._curves[key] = _curves(self.measured, self.fitted, key, most, self._curves.get(key))
+        found = self._curves[key]
+        return replace(found, courses=found.courses.upto(most), sufficing=self.sufficing(plan))
+
+    def sufficing(self, plan: Plan) -> Sufficing | None:
+        """Probability that the memory of a plan suffices."""
+        room, memory = self.room(plan), self.memory(plan)
+        if room is None or memory is None:
+            return None
+        return self._sufficing.setdefault(
+            (plan.memory, room), Sufficing(memory=memory, room_bytes=room, draws=len(self.fitted.draws))
+        )
+
+    def memory(self, plan: Plan) -> Memory | None:
+        """Memory of the users of a plan."""
+        memory = self.measured.memory
+        return memory if memory is None or plan.memory == 1.0 else memory.times(plan.memory)
+
+    def memory_bytes(self, plan: Plan) -> float | None:
+        """Memory of the machine of a plan."""
+        memory = self.measured.memory
+        return plan.memory_bytes or (memory.total_bytes if memory else None)
+
+    def room(self, plan: Plan) -> float | None:
+        """Memory for users and everything else [byte]."""
+        total = self.memory_bytes(plan)
+        return None if total is None else total * (1.0 - RESERVE)
+
+    def full(self, plan: Plan, curves: Curves) -> Full | None:
+        """Users with whom memory is full, and bounds of the response beyond."""
+        memory, room = self.memory(plan), self.room(plan)
+        if memory is None or room is None:
+            return None
+        key = (plan.memory, room)
+        if key not in self._cliffs:
+            self._cliffs[key] = cliff(memory, room, USERS_MOST, len(self.fitted.draws))
+        users = self._cliffs[key]
+        if users is None:
+            return None
+        more = math.ceil(MORE * users.value)
+        rows = [(more, curves.row(more).response)] if more <= curves.most else []
+        bounds = self.beyond(plan, curves.machine, rows)
+        return Full(users=users, swap_bytes=memory.swap_bytes, bounds=bounds[0] if bounds else None)
+
+    def beyond(
+        self, plan: Plan, machine: Machine, rows: Sequence[tuple[int, Estimate]]
+    ) -> tuple[Beyond, ...]:
+        """Bounds of the mean responses of `rows` beyond full memory."""
+        return beyond(
+            self.memory(plan),
+            Room(bytes=self.room(plan), swap_speed=plan.swap_speed),
+            rows,
+            partial(_swapped, self.fitted, machine, plan),
+        )
+
+    def unknown(self, plan: Plan, most: int) -> Unknown | None:
+        """First number of up to `most` users whose interval of the mean response spans a factor of `WIDE`."""
+        curves = self.curves(plan, most)
+        low, high = np.quantile(curves.courses.response_s, (ENDS[0], ENDS[2]), axis=0)
+        wide = np.flatnonzero(high > WIDE * low)
+        if not len(wide):
+            return None
+        works = plan.changes.of_all(self.fitted.works)
+        least, longest = np.quantile(works.serial_s, (ENDS[0], ENDS[2]))
+        cpu_s = float(np.median(works.cpu_s))
+        # It may be what limits the throughput, or next to nothing.
+        machine = curves.machine
+        limits = longest / machine.serial_speed > cpu_s / (machine.cpus * machine.cpu_speed)
+        ends = np.flatnonzero(np.diff(wide) > 1)
+        last = int(wide[ends[0]] if len(ends) else wide[-1]) + 1
+        return Unknown(
+            users=int(wide[0]) + 1,
+            until=None if last == most else last,
+            queue=bool(limits and least < 0.5 * longest),
+        )
+
+    def judged(self, plan: Plan, curves: Curves) -> tuple[Judged, ...]:
+        """Rules that others use, for a plan."""
+        case = Case(
+            measured=self.measured,
+            levels=len(self.measured.stretches),
+            goal=next((goal for goal in self.goals if goal.kind in ("response", "utilisation")), None),
+            alone_s=float(np.median(curves.alone_s)),
+            cpus=curves.machine.cpus,
+            memory_bytes=self.memory_bytes(plan),
+            as_measured=plan == replace(Plan(), memory_bytes=plan.memory_bytes, swap_speed=plan.swap_speed),
+        )
+        if self._past is None and self.measured.stretches:
+            alone = self.fitted.courses(self.measured.machine, 1).response_s
+            self._past = Past.of(replace(case, alone_s=float(np.median(alone))))
+        return judge(case, self.goals, self._past)
 
 
 def size(measured: Measured, fitted: Fit, plan: Plan, goals: Sequence[Goal], asked: Sequence[int]) -> Size:
@@ -178,67 +330,62 @@ def size(measured: Measured, fitted: Fit, plan: Plan, goals: Sequence[Goal], ask
     """
     if asked and max(asked) > USERS_MOST:
         raise InputError(f"--users {max(asked)}: give at most {USERS_MOST}")
-    kept: Kept = {}
-    found, curves = reached(measured, fitted, plan, goals, kept)
-    chosen = sorted(set(asked)) or _around(found.number, measured.peak, curves.most)
-    most = max(curves.most, *chosen)
-    curves = Curves.of(measured, fitted, plan, most, kept)
+    known = Known(measured, fitted, goals)
+    found = reached(known, plan)
+    chosen = sorted(set(asked)) or _around(found.number, measured.peak, found.most)
+    most = max(found.most, *chosen)
+    curves = known.curves(plan, most)
     drawn = sorted({*range(1, min(most, 40) + 1), *np.rint(np.geomspace(1, most, 60)).astype(int).tolist()})
+    rows = curves.rows(chosen)
     return Size(
-        plan=plan,
-        machine=found.machine,
-        memory_bytes=curves.memory_bytes,
-        rows=tuple(curves.row(users) for users in chosen),
-        course=tuple(curves.row(users) for users in drawn),
-        fits=found.fits,
-        marginal_s=found.marginal_s,
-        knee=found.knee,
-        agreement=curves.percentiles.agreement,
-        cliff=cliff(
-            curves.memory,
-            None if curves.memory_bytes is None else curves.memory_bytes * (1.0 - RESERVE),
-            USERS_MOST,
-            len(curves.alone_s),
-        ),
-        rules=judge(
-            Case(
-                measured=measured,
-                levels=len(measured.stretches),
-                goal=next((goal for goal in goals if goal.kind in ("response", "utilisation")), None),
-                alone_s=float(np.median(curves.alone_s)),
-                cpus=found.machine.cpus,
-                memory_bytes=curves.memory_bytes,
-                as_measured=plan == replace(Plan(), memory_bytes=plan.memory_bytes),
-            ),
-            goals,
-        ),
+        found=found,
+        rows=rows,
+        course=curves.rows(drawn),
+        unknown=known.unknown(plan, most),
+        beyond=known.beyond(plan, found.machine, [(row.users, row.response) for row in rows]),
     )
 
 
-def reached(
-    measured: Measured, fitted: Fit, plan: Plan, goals: Sequence[Goal], kept: Kept
-) -> tuple[Reached, Curves]:
-    """Users who fit, and the predictions from which that follows.
+def _swapped(fitted: Fit, machine: Machine, plan: Plan, users: int, swapped_s: float) -> Estimate:
+    """Mean response if interactions are served for a further time, one at a time."""
+    # Neither a faster disk nor a change of the waits changes it.
+    more = swapped_s * machine.serial_speed / plan.changes.serial
+    draws = tuple(replace(work, serial_s=work.serial_s + more) for work in fitted.draws)
+    found = replace(fitted, draws=draws).courses(machine, users, plan.changes).response_s[:, -1]
+    low, middle, high = np.quantile(found, ENDS)
+    return Estimate(
+        value=float(middle), unit="s", low=float(low), high=float(high), n=len(found), method="bound"
+    )
+
+
+def reached(known: Known, plan: Plan) -> Reached:
+    """Users who fit.
 
     The number of users looked at depends on the answer alone, not on the numbers that are asked for, so that
     the answer does not either.
     """
-    most = 2 * measured.peak
+    most = 2 * known.measured.peak
     while True:
-        curves = Curves.of(measured, fitted, plan, most, kept)
-        fits = tuple(sorted((meeting(goal, curves) for goal in goals), key=_order))
+        curves = known.curves(plan, most)
+        fits = tuple(sorted((meeting(goal, curves) for goal in known.goals), key=_order))
         if most >= USERS_MOST or (fits[0].users is not None and fits[0].users.value * 1.5 <= most):
             break
         most = min(2 * most, USERS_MOST)
     best = fits[0]
     number = best.at_least if best.users is None else int(best.users.value)
-    found = Reached(
+    return Reached(
+        plan=plan,
         machine=curves.machine,
+        memory_bytes=known.memory_bytes(plan),
         fits=fits,
         marginal_s=curves.marginal(number),
-        knee=_knee(fitted, curves, plan),
+        knee=_knee(known.fitted, curves, plan),
+        at=curves.row(number) if best.users is not None and number >= 1 else None,
+        most=most,
+        agreement=curves.percentiles.agreement(most),
+        full=known.full(plan, curves),
+        rules=known.judged(plan, curves),
     )
-    return found, curves
 
 
 def _knee(fitted: Fit, curves: Curves, plan: Plan) -> Estimate:
@@ -249,22 +396,20 @@ def _knee(fitted: Fit, curves: Curves, plan: Plan) -> Estimate:
     where the line of a user alone meets the largest throughput (Kleinrock 1968), by the growth of the demand
     of a crowded machine.
     """
-    machine = curves.machine
-    knees = []
-    for work, alone in zip(map(plan.changes.of, fitted.draws), curves.alone_s, strict=True):
-        left = machine.cpus * machine.cpu_speed - machine.background
-        most = left / (work.cpu_s * (1.0 + work.growth))
-        if work.serial_s > 0.0:
-            most = min(most, machine.serial_speed / work.serial_s)
-        knees.append(most * (work.think_s + alone))
-    low, middle, high = np.quantile(knees, ENDS)
+    machine, works = curves.machine, plan.changes.of_all(fitted.works)
+    left = machine.cpus * machine.cpu_speed - machine.background
+    with np.errstate(divide="ignore"):
+        most = np.minimum(left / (works.cpu_s * (1.0 + works.growth)), machine.serial_speed / works.serial_s)
+    low, middle, high = np.quantile(most * (works.think_s + curves.alone_s), ENDS)
     return Estimate(
         value=float(middle), unit="user", low=float(low), high=float(high), n=curves.n, method="asymptotes"
     )
 
 
-def _order(one: Fits) -> tuple[float, str]:
-    return (math.inf if one.users is None else one.users.value, one.goal.kind)
+def _order(one: Fits) -> tuple[bool, float, str]:
+    # What was not measured is no answer.
+    users = math.inf if one.users is None else one.users.value
+    return (one.limit == "unmeasured", users, one.goal.kind)
 
 
 def _around(number: int, peak: int, most: int) -> list[int]:
@@ -274,6 +419,23 @@ def _around(number: int, peak: int, most: int) -> list[int]:
     return sorted({*steps, *([number] if 1 <= number <= most else [])})
 
 
+class Sufficing:
+    """Probability that a memory suffices, by draw of the memory of a user."""
+
+    def __init__(self, *, memory: Memory, room_bytes: float, draws: int) -> None:
+        self._memory, self._room_bytes, self._draws = memory, room_bytes, draws
+        self._found = np.empty((draws, 0))
+
+    def upto(self, users: int) -> Array:
+        """Probabilities for 1, 2, ..., `users` users."""
+        known = self._found.shape[1]
+        if known < users:
+            further = np.arange(known + 1.0, users + 1.0)
+            found = self._memory.suffices(self._room_bytes, further, self._draws)
+            self._found = np.concatenate([self._found, found], axis=1)
+        return self._found[:, :users]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curves:
     """Predictions by every draw, for 1, 2, ... users."""
@@ -281,53 +443,12 @@ class Curves:
     machine: Machine
     courses: Courses
     percentiles: Percentiles
-    memory: Memory | None
-    memory_bytes: float | None
+    sufficing: Sufficing | None
+    """None where memory is not known."""
     alone_s: Array
     """Mean response of a user alone, by draw."""
     n: int
     """Interactions measured."""
-
-    @classmethod
-    def of(cls, measured: Measured, fitted: Fit, plan: Plan, most: int, kept: Kept) -> Curves:
-        """Predictions for 1 to `most` users; those in `kept` serve every memory, and fewer users."""
-        memory = measured.memory
-        if memory is not None and plan.memory != 1.0:
-            memory = memory.times(plan.memory)
-        total = plan.memory_bytes or (memory.total_bytes if memory else None)
-        key = replace(plan, memory_bytes=None)
-        if key not in kept or kept[key].most < most:
-            made = cls._made(measured, fitted, key, most, kept.get(key))
-            kept[key] = replace(made, memory=memory)
-        found = kept[key]
-        return replace(found, courses=found.courses.upto(most), memory_bytes=total)
-
-    @classmethod
-    def _made(cls, measured: Measured, fitted: Fit, plan: Plan, most: int, known: Curves | None) -> Curves:
-        machine = plan.machine(measured.machine)
-        courses = fitted.courses(machine, most, plan.changes)
-        found = percentiles(
-            plan.changes.of(fitted.central),
-            machine,
-            measured.services_of(plan.mix),
-            most,
-            (P90, 0.5, 0.95, 0.99),
-            seed=SEED,
-            known=known.percentiles if known else None,
-            scheduler=plan.scheduler,
-        )
-        if plan.scheduler != SHARING:
-            share = machine.background / (machine.cpu_speed * machine.cpus)
-            courses = courses.times(found.slower(most), found.fewer(most), share)
-        return cls(
-            machine=machine,
-            courses=courses,
-            percentiles=found,
-            memory=None,
-            memory_bytes=None,
-            alone_s=courses.response_s[:, 0],
-            n=measured.n,
-        )
 
     @property
     def most(self) -> int:
@@ -340,18 +461,10 @@ class Curves:
             return self.courses.response_s
         return self.courses.response_s * self.percentiles.ratio(quantile, self.most)
 
-    def enough(self, users: Array) -> Array:
-        """Probability that the memory suffices for these users, by draw of the memory of a user."""
-        assert self.memory is not None
-        assert self.memory_bytes is not None
-        return self.memory.suffices(self.memory_bytes * (1.0 - RESERVE), users, len(self.alone_s))
-
     def meets(self, goal: Goal) -> NDArray[np.bool_] | None:
         """True where a draw meets a goal; None where it was not measured."""
         if goal.kind == "memory":
-            if self.memory is None:
-                return None
-            return self.enough(np.arange(1.0, self.most + 1.0)) >= goal.limit
+            return None if self.sufficing is None else self.sufficing.upto(self.most) >= goal.limit
         if goal.kind == "utilisation":
             return self.courses.utilisation <= goal.limit
         if goal.kind == "throughput":
@@ -361,34 +474,46 @@ class Curves:
 
     def row(self, users: int) -> Row:
         """Prediction for one number of users."""
-        at = users - 1
+        return self.rows([users])[0]
 
-        def of(values: Array, unit: str) -> Estimate:
-            low, middle, high = np.quantile(values[:, at], ENDS)
-            return Estimate(
-                value=float(middle), unit=unit, low=float(low), high=float(high), n=self.n, method="predicted"
-            )
+    def rows(self, numbers: Sequence[int]) -> tuple[Row, ...]:
+        """Predictions for these numbers of users."""
+        at = np.array(numbers, dtype=int) - 1
 
-        enough = None
-        if self.memory is not None:
-            found = self.enough(np.array([float(users)]))[:, 0]
-            low, high = np.quantile(found, (ENDS[0], ENDS[2]))
-            enough = Estimate(
-                value=float(found.mean()),
-                unit="share",
-                low=float(low),
-                high=float(high),
-                n=self.n,
-                method="predicted",
+        def of(values: Array, unit: str, *, mean: bool = False) -> list[Estimate]:
+            chosen = values[:, at]
+            low, middle, high = np.quantile(chosen, ENDS, axis=0)
+            value = chosen.mean(axis=0) if mean else middle
+            return [
+                Estimate(value=one, unit=unit, low=start, high=end, n=self.n, method="predicted")
+                for one, start, end in zip(value.tolist(), low.tolist(), high.tolist(), strict=True)
+            ]
+
+        enough = (
+            [None] * len(numbers)
+            if self.sufficing is None
+            else of(self.sufficing.upto(max(numbers)), "share", mean=True)
+        )
+        columns = (
+            of(self.courses.response_s, "s"),
+            of(self.response(P90), "s"),
+            of(self.courses.throughput_per_s, "1/s"),
+            of(self.courses.utilisation, "share"),
+            of(self.courses.serial, "share"),
+        )
+        return tuple(
+            Row(
+                users=users,
+                response=response,
+                p90=p90,
+                throughput=throughput,
+                utilisation=utilisation,
+                rest=rest,
+                memory=memory,
             )
-        return Row(
-            users=users,
-            response=of(self.courses.response_s, "s"),
-            p90=of(self.response(P90), "s"),
-            throughput=of(self.courses.throughput_per_s, "1/s"),
-            utilisation=of(self.courses.utilisation, "share"),
-            rest=of(self.courses.serial, "share"),
-            memory=enough,
+            for users, memory, response, p90, throughput, utilisation, rest in zip(
+                numbers, enough, *columns, strict=True
+            )
         )
 
     def marginal(self, users: int) -> float | None:
@@ -397,6 +522,34 @@ class Curves:
             return None
         middle = np.median(self.courses.response_s[:, users - 1 : users + 1], axis=0)
         return float(middle[1] - middle[0])
+
+
+def _curves(measured: Measured, fitted: Fit, plan: Plan, most: int, known: Curves | None) -> Curves:
+    """Predictions for 1 to `most` users, without memory; percentiles `known` are not simulated again."""
+    machine = plan.machine(measured.machine)
+    plain = plan.scheduler == SHARING
+    courses = fitted.courses(machine, most, plan.changes, known.courses if known and plain else None)
+    found = percentiles(
+        plan.changes.of(fitted.central),
+        machine,
+        measured.services_of(plan.mix),
+        most,
+        (P90, 0.5, 0.95, 0.99),
+        seed=SEED,
+        known=known.percentiles if known else None,
+        scheduler=plan.scheduler,
+    )
+    if not plain:
+        share = machine.background / (machine.cpu_speed * machine.cpus)
+        courses = courses.times(found.slower(most), found.fewer(most), share)
+    return Curves(
+        machine=machine,
+        courses=courses,
+        percentiles=found,
+        sufficing=None,
+        alone_s=courses.response_s[:, 0],
+        n=measured.n,
+    )
 
 
 def meeting(goal: Goal, curves: Curves) -> Fits:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,12 +10,15 @@ from numpy.typing import NDArray
 
 from thinktime.documents import format as shown
 from thinktime.documents.document import Col, Cols, Document, Finding, Section, Table
+from thinktime.documents.render.json import answer
 from thinktime.errors import InputError
 from thinktime.models.sizing import DRAWS, ENDS
+from thinktime.predictions.size import record
 from thinktime.predictions.size.activity import Activity
 from thinktime.predictions.size.answer import RESERVE, USERS_MOST, Plan
 from thinktime.predictions.size.goals import Goal
 from thinktime.predictions.size.percentiles import SHARING
+from thinktime.predictions.size.words import ASIDE_WORTH, aside_words
 from thinktime.stats.estimate import Estimate
 
 Array = NDArray[np.float64]
@@ -78,8 +80,12 @@ def by_use(found: Activity, plan: Plan, goals: Sequence[Goal], asked: Sequence[i
     for goal in goals:
         if goal.kind not in ("utilisation", "memory") and not goal.relative:
             raise InputError(f"--goal: that {goal.words} cannot be judged: {INSTEAD}")
-    if plan != replace(plan, think_s=None, rest=1.0, disk_speed=1.0, scheduler=SHARING, mix=()):
-        raise InputError(f"think, rest, disk-speed, scheduler and class need interactions: {INSTEAD}")
+    if plan != replace(
+        plan, think_s=None, rest=1.0, swap_speed=None, disk_speed=1.0, scheduler=SHARING, mix=()
+    ):
+        raise InputError(
+            f"think, rest, swap-speed, disk-speed, scheduler and class need interactions: {INSTEAD}"
+        )
     if asked and max(asked) > USERS_MOST:
         raise InputError(f"--users {max(asked)}: give at most {USERS_MOST}")
     wanted = [goal for goal in goals if not goal.relative]
@@ -280,6 +286,8 @@ def _sentences(size: SizeByUse) -> Iterator[str]:
 def _caveats(size: SizeByUse) -> Iterator[str]:
     found = size.activity
     yield f"The log has no interactions: {INSTEAD}."
+    if found.aside >= ASIDE_WORTH:
+        yield aside_words(found.aside)
     if not found.idle_seen:
         yield (
             "Users who were logged in and idle are not in the log: a user counts as present from the first "
@@ -314,18 +322,12 @@ def document(size: SizeByUse, variants: Sequence[tuple[str, SizeByUse]] = ()) ->
 def as_json(size: SizeByUse, variants: Sequence[tuple[str, SizeByUse]] = ()) -> str:
     """Answer and predictions for programs, with the names that a log with interactions gives."""
     rows = []
-    for row in size.rows:
-        pairs = (("cpu_utilisation", row.utilisation), ("memory_suffices", row.memory))
-        for name, value in pairs:
-            if value is not None:
-                ends = {"low": value.low, "high": value.high}
-                rows.append(
-                    {"users": row.users, "quantity": name, "value": value.value}
-                    | ends
-                    | {"unit": value.unit, "kind": "predicted"}
-                )
+    for one in size.rows:
+        rows.append(record.row(one.users, record.UTILISATION, one.utilisation, "predicted", resource="cpu"))
+        if one.memory is not None:
+            rows.append(record.row(one.users, "memory_suffices", one.memory, "predicted"))
     plans = [{"plan": name.replace("\N{NO-BREAK SPACE}", " ")} | _answer(one) for name, one in variants]
-    return json.dumps({"answer": _answer(size), "plans": plans, "predictions": rows}, indent=2) + "\n"
+    return answer("size", {"answer": _answer(size), "plans": plans, "predictions": rows})
 
 
 def _answer(size: SizeByUse) -> dict[str, object]:

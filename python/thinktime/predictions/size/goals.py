@@ -78,13 +78,18 @@ def read(texts: Sequence[str]) -> tuple[Goal, ...]:
     )
 
 
+def _unknown(statistic: str | None, kind: str) -> str:
+    """Word of a goal that is to blame."""
+    return kind if statistic is None or kind not in KINDS else statistic
+
+
 def _goal(text: str) -> Goal:
     found = PATTERN.fullmatch(text)
     if found is None:
         raise InputError(f"--goal {text}: is no goal; {HELP}")
     statistic, kind, sign, limit = found.groups()
     if kind not in KINDS or (statistic is not None and (kind != "response" or statistic not in STATISTICS)):
-        raise InputError(f"--goal {text}: {statistic or kind} is not known here; {HELP}")
+        raise InputError(f"--goal {text}: {_unknown(statistic, kind)} is not known here; {HELP}")
     if sign[0] != KINDS[kind]:
         raise InputError(f"--goal {text}: write {kind} {KINDS[kind]} {limit}; a goal limits what is bad")
     item = f"--goal {text}"

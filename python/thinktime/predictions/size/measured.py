@@ -56,7 +56,13 @@ class Stretch:
     waited: Estimate | None
     """Wait for a CPU of an interaction [s], where it was measured."""
     machine_cpu: float | None
-    """CPU time of the machine per second; None where it was not recorded."""
+    """CPU time of the machine per second, without that of work at low priority, which gives way to users;
+    None where it was not recorded."""
+    aside: float = 0.0
+    """CPU time of work at low priority per second."""
+    rest_slope: Estimate | None = None
+    """Growth of the time that is neither CPU time nor wait for a CPU, for each other interaction in progress
+    at the arrival [s]; None where waits for a CPU were not measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +118,8 @@ class Measured:
                 think_s=one.think.value,
                 think_error=_error(one.think),
                 throughput_per_s=one.throughput.value,
+                rest_slope_s=None if one.rest_slope is None else one.rest_slope.value,
+                rest_slope_error=math.inf if one.rest_slope is None else _error(one.rest_slope),
             )
             for one in self.stretches
         )
@@ -182,6 +190,10 @@ class _Part:
     seconds: float
     response: Array
     """Of the completed interactions, in the order of arrival [s]."""
+    cut: Array
+    """Time that interactions had taken which were not completed when the recording ended [s]."""
+    others: Array
+    """Other interactions in progress at the arrival of each completed one."""
     service: Array
     kinds: NDArray[np.str_]
     think: Array
@@ -189,7 +201,10 @@ class _Part:
     counts: Array
     """Completions in equal pieces of the time."""
     machine_cpu_s: float
-    """CPU time of the machine in the intervals that lie in it; nan where not recorded."""
+    """CPU time of the machine in the intervals that lie in it, without that of `aside_s`; nan where not
+    recorded."""
+    aside_s: float
+    """CPU time of work at low priority in these intervals."""
     machine_s: float
     """Length of these intervals."""
 
@@ -205,7 +220,7 @@ def _parts(log: Log, inputs: Interactions) -> Iterator[_Part]:
     spans = sessions(log, inputs.origin_us, 0.0, end)
     think = inputs.columns["think_s"]
     cycle = float(np.nanmean(inputs.response)) + float(np.nanmean(think))
-    observed = observations.read(log, [*BUSY, "cpu_exact_s"])
+    observed = observations.read(log, [*BUSY, "cpu_exact_s", *observations.LOW_PRIORITY])
     for span in spans:
         inside = np.flatnonzero((due >= span.start) & (due <= span.end) & ~np.isnan(population))
         if not len(inside):
@@ -220,7 +235,8 @@ def _parts(log: Log, inputs: Interactions) -> Iterator[_Part]:
             )
             start = first + min(SETTLING_CYCLES * cycle, SETTLING_MOST * (last - first))
             if last > start:
-                yield _part(inputs, observed, think, waited, (start, last), int(population[rows[0]]))
+                place = (start, last, span.end)
+                yield _part(inputs, observed, think, waited, place, int(population[rows[0]]))
 
 
 def _part(
@@ -228,13 +244,15 @@ def _part(
     observed: Observations,
     think: Array,
     waited: NDArray[np.bool_],
-    span: tuple[float, float],
+    span: tuple[float, float, float],
     users: int,
 ) -> _Part:
-    start, end = span
+    start, end, stop = span
     completion, due = inputs.times["completion"], inputs.times["due"]
     # By arrival, whenever they were completed: of those completed in a stretch, the long ones are missing.
-    rows = np.flatnonzero((due >= start) & (due < end) & ~np.isnan(completion) & waited)
+    arrived = np.flatnonzero((due >= start) & (due < end) & waited)
+    open_ = arrived[np.isnan(completion[arrived])]
+    rows = arrived[~np.isnan(completion[arrived])]
     ended = np.sort(completion[(completion >= start) & (completion < end)])
     edges = np.linspace(start, end, PIECES + 1)
     begin = (observed.start_us - inputs.origin_us) / 1e6
@@ -243,43 +261,100 @@ def _part(
     if np.isnan(busy).any() or not len(busy):
         busy = observed.total(BUSY)[whole]
     known = ~np.isnan(busy)
+    aside = np.minimum(np.nan_to_num(observed.low_priority()[whole][known]), busy[known])
     return _Part(
         users=users,
         seconds=end - start,
         response=inputs.response[rows],
+        cut=np.maximum(stop - due[open_], 0.0),
+        others=np.searchsorted(np.sort(due), due[rows]) - np.searchsorted(inputs.ended, due[rows]) * 1.0,
         service=inputs.service[rows],
         kinds=inputs.classes[rows],
         think=think[rows],
         waited=inputs.columns["run_delay_s"][rows],
         counts=np.diff(np.searchsorted(ended, edges)).astype(np.float64),
-        machine_cpu_s=float(busy[known].sum()) if known.any() else math.nan,
+        machine_cpu_s=float((busy[known] - aside).sum()) if known.any() else math.nan,
+        aside_s=float(aside.sum()),
         machine_s=float(observed.length_s[whole][known].sum()),
     )
 
 
 def _stretch(users: int, parts: Sequence[_Part]) -> Stretch:
-    response, service, think, waited = (
+    response, service, think, waited, cut, others = (
         np.concatenate([getattr(part, name) for part in parts])
-        for name in ("response", "service", "think", "waited")
+        for name in ("response", "service", "think", "waited", "cut", "others")
     )
     counts = np.concatenate([part.counts for part in parts])
     lengths = np.concatenate([np.full(PIECES, part.seconds / PIECES) for part in parts])
     served = ~np.isnan(service)
+    total = float(response[served].sum())
+    # Those that were cut off got CPU time at the rate at which the completed ones did.
+    rate = float(service[served].sum()) / total if total > 0.0 else 0.0
     machine_s = sum(part.machine_s for part in parts)
     cpu = sum(part.machine_cpu_s for part in parts)
     measured_wait = waited[~np.isnan(waited)]
+    rest_slope = _slope(response - service - waited, others)
     return Stretch(
         users=users,
         n=len(response),
         seconds=float(lengths.sum()),
         throughput=batch_means.batch_ratio(counts, lengths).with_unit("1/s"),
-        response=batch_means.batch_ratio(response).with_unit("s"),
-        p90=quantile_in_time(response, 0.9).with_unit("s"),
-        service=batch_means.batch_ratio(service[served]).with_unit("s"),
+        response=with_cut(response, cut).with_unit("s"),
+        p90=quantile_in_time(response, share_within(response, cut, 0.9)).with_unit("s"),
+        service=with_cut(service[served], cut * rate).with_unit("s"),
         think=batch_means.batch_ratio(think[~np.isnan(think)]).with_unit("s"),
         waited=batch_means.batch_ratio(measured_wait).with_unit("s") if len(measured_wait) else None,
+        rest_slope=rest_slope,
+        aside=sum(part.aside_s for part in parts) / machine_s if machine_s > 0.0 else 0.0,
         machine_cpu=cpu / machine_s if machine_s > 0.0 and not math.isnan(cpu) else None,
     )
+
+
+def _slope(rest: Array, others: Array) -> Estimate | None:
+    r"""Slope of the line through times against numbers of others, with its error under autocorrelation.
+
+    .. math:: b = \frac{\sum (k_i - \bar k)(y_i - \bar y)}{\sum (k_i - \bar k)^2}
+    """
+    known = ~np.isnan(rest)
+    y, k = rest[known], others[known]
+    if len(y) < N_LEAST:
+        return None
+    y, k = y - y.mean(), k - k.mean()
+    if not (k**2).sum() > 0.0:
+        return None
+    found = batch_means.batch_ratio(k * y, k**2).with_unit("s")
+    return None if found.low is None or found.low == found.high else found
+
+
+def with_cut(values: Array, cut: Array) -> Estimate:
+    r"""Mean of amounts that grow until an interaction is completed, of which some were cut off.
+
+    .. math:: \frac{\sum_{completed} x_i + \sum_{cut off} x_i}{n_{completed}}
+
+    by Little's law for those in progress, and the estimate of largest likelihood where amounts are
+    exponential. Without those that were cut off, the longest would be missing: near saturation, with runs of
+    some ten responses, a third of the mean.
+    """
+    amounts = np.concatenate([values, cut])
+    completed = np.concatenate([np.ones(len(values)), np.zeros(len(cut))])
+    return batch_means.batch_ratio(amounts, completed)
+
+
+def share_within(response: Array, cut: Array, q: float) -> float:
+    """Part of the completed responses within quantile q of all, by Kaplan and Meier's estimate.
+
+    Kaplan and Meier, Journal of the American Statistical Association 53 (1958), 457-481.
+    """
+    if not len(cut):
+        return q
+    ordered = np.sort(response)
+    taken = np.sort(np.concatenate([response, cut]))
+    at_risk = len(taken) - np.searchsorted(taken, ordered, side="left")
+    # Ties are taken one after the other.
+    at_risk = np.minimum(at_risk, at_risk[0] - np.arange(len(ordered)) if len(ordered) else at_risk)
+    survival = np.cumprod(1.0 - 1.0 / np.maximum(at_risk, 1))
+    below = int(np.searchsorted(-survival, -(1.0 - q), side="left")) + 1
+    return min(below, len(ordered)) / len(ordered)
 
 
 def _others(stretches: Sequence[Stretch]) -> tuple[float, float]:

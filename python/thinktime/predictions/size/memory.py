@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-COLUMNS = ("memory_total_bytes", "memory_available_bytes")
+COLUMNS = ("memory_total_bytes", "memory_available_bytes", "swap_total_bytes")
 AMOUNTS = ("memory_proportional_bytes", "memory_anonymous_bytes", "memory_resident_bytes")
 """Columns of `presence`, the best first: in the first two a shared page is counted once."""
 RESIDENT = "memory_bytes"
@@ -56,6 +56,8 @@ class Memory:
     """Users at most."""
     shared_once: bool
     """True if pages that users share are counted once."""
+    swap_bytes: float | None = None
+    """Swap space; None where it was not recorded."""
 
     def times(self, factor: float) -> Memory:
         """Memory if each user needs `factor` times as much."""
@@ -120,7 +122,7 @@ def _pearson(z: Array, skewness: Array) -> Array:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Seen:
+class Seen:
     """Memory of the users seen."""
 
     means: Array
@@ -135,7 +137,8 @@ def of_players(logs: Sequence[Log]) -> Memory | None:
     """Memory by user of logs with interactions; None where it was not recorded.
 
     Where the number of users varied, a further user takes what the memory in use grew by, shared pages
-    counted once; elsewhere the mean memory of a user.
+    counted once; elsewhere, or where it is known better and shared pages are counted once there too, the mean
+    memory of a user.
     """
     found = []
     for log in logs:
@@ -143,7 +146,7 @@ def of_players(logs: Sequence[Log]) -> Memory | None:
         observed = observations.read(log, COLUMNS)
         if inputs is not None and len(observed):
             found.append((inputs.population_in(observed), observed))
-    played = [seen for log in logs if (seen := _seen(log, set(people.played(log)))) is not None]
+    played = [one for log in logs if (one := seen(log, set(people.played(log)))) is not None]
     return _memory(found, played)
 
 
@@ -158,17 +161,19 @@ def of_people(log: Log, present: Array, observed: Observations) -> Memory | None
     observed : Observations
         With `COLUMNS`.
     """
-    seen = _seen(log, None)
-    return _memory([(present, observed)], [] if seen is None else [seen])
+    found = seen(log, None)
+    return _memory([(present, observed)], [] if found is None else [found])
 
 
-def _memory(counted: Sequence[tuple[Array, Observations]], seen: Sequence[_Seen]) -> Memory | None:
+def _memory(counted: Sequence[tuple[Array, Observations]], seen: Sequence[Seen]) -> Memory | None:
     users, used, total = [], [], 0.0
+    swaps: list[float] = []
     for number, observed in counted:
         in_use = observed.columns["memory_total_bytes"] - observed.columns["memory_available_bytes"]
         known = ~np.isnan(number) & ~np.isnan(in_use)
         if known.any():
             total = max(total, float(np.nanmax(observed.columns["memory_total_bytes"])))
+            swaps += observed.columns["swap_total_bytes"][known].tolist()
             users.append(np.rint(number[known]))
             used.append(in_use[known])
     if not users or not total:
@@ -178,12 +183,15 @@ def _memory(counted: Sequence[tuple[Array, Observations]], seen: Sequence[_Seen]
     levels = np.unique(at)
     means = np.array([in_use[at == one].mean() for one in levels])
     rises = len(levels) >= LEVELS_LEAST and levels.max() >= RISE_LEAST * max(levels.min(), 1.0)
-    if rises:
-        user = growth(levels, means)
-    elif len(each) > 1:
-        user = batch_means.plain_mean(each.tolist()).with_unit("byte")
-    else:
+    once = len(seen) > 0 and all(one.shared_once for one in seen)
+    candidates = [growth(levels, means)] if rises else []
+    if len(each) > 1 and (once or not rises):
+        candidates.append(batch_means.plain_mean(each.tolist()).with_unit("byte"))
+    if not candidates:
         return None
+    # Where shared pages are counted once, both say the same, each as well as its interval is narrow: memory
+    # that others take and give back hides the growth.
+    user = min(candidates, key=_relative_width)
     mean = float(each.mean()) if len(each) else math.nan
     # Between users and over time; in proportion, where the growth says how much a user takes.
     spread = math.hypot(_deviation(each), math.sqrt(np.mean([one.within for one in seen]))) if seen else 0.0
@@ -197,8 +205,15 @@ def _memory(counted: Sequence[tuple[Array, Observations]], seen: Sequence[_Seen]
         seen=len(each),
         largest_bytes=max((one.largest for one in seen), default=math.nan),
         peak=int(levels.max()),
-        shared_once=rises or (len(seen) > 0 and all(one.shared_once for one in seen)),
+        swap_bytes=float(np.nanmax(swaps)) if not np.isnan(swaps).all() else None,
+        shared_once=rises or once,
     )
+
+
+def _relative_width(estimate: Estimate) -> float:
+    if estimate.low is None or estimate.high is None or not estimate.value > 0.0:
+        return math.inf
+    return (estimate.high - estimate.low) / estimate.value
 
 
 def _deviation(values: Array) -> float:
@@ -232,7 +247,7 @@ def growth(levels: Array, means: Array) -> Estimate:
     )
 
 
-def _seen(log: Log, chosen: set[str] | None) -> _Seen | None:
+def seen(log: Log, chosen: set[str] | None) -> Seen | None:
     """Memory of the users in `chosen`, or of all people: from `presence`, otherwise from `users`."""
     if log.has("presence"):
         found = _of_table(log, "presence", chosen, AMOUNTS)
@@ -241,12 +256,13 @@ def _seen(log: Log, chosen: set[str] | None) -> _Seen | None:
     return _of_table(log, "users", chosen, (RESIDENT,)) if log.has("users") else None
 
 
-def _of_table(log: Log, table: str, chosen: set[str] | None, columns: Sequence[str]) -> _Seen | None:
+def _of_table(log: Log, table: str, chosen: set[str] | None, columns: Sequence[str]) -> Seen | None:
     import polars as pl
 
     names = {item.name for item in log.schema(table)}
     values: dict[str, list[float]] = {}
     largest = 0.0
+    kinds = people.kinds(log)
     known = [name for name in columns if name in names and _has_values(log, table, name)]
     if not known:
         return None
@@ -257,12 +273,12 @@ def _of_table(log: Log, table: str, chosen: set[str] | None, columns: Sequence[s
     for part in log.in_turn(table):
         rows = part.select("user", mine=column + swap, resident=resident).drop_nulls(["user", "mine"])
         for user, mine, whole in rows.collect().iter_rows():
-            if user in chosen if chosen is not None else people.is_person(user):
+            if user in chosen if chosen is not None else people.is_person(user, kinds.get(user)):
                 values.setdefault(user, []).append(mine)
                 largest = max(largest, whole or 0.0)
     if not values:
         return None
-    return _Seen(
+    return Seen(
         means=np.array([float(np.mean(one)) for one in values.values()]),
         within=float(np.mean([float(np.var(one)) for one in values.values()])),
         largest=largest,

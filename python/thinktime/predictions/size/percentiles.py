@@ -13,7 +13,6 @@ from thinktime.documents import format as shown
 from thinktime.errors import InputError
 from thinktime.models.sizing import Machine, Work, course
 from thinktime.sources import simulated
-from thinktime.stats.estimate import NotApplicable
 
 Array = NDArray[np.float64]
 
@@ -25,6 +24,7 @@ question, so that one number of users has the same percentiles in each."""
 INTERACTIONS = 24_000
 """Interactions of a simulation, over its replications."""
 REPLICATIONS = 4
+CLASSES_SEED = 1
 GROUPS = 100
 """Service times that stand for all: means of as many equal parts of those measured."""
 
@@ -75,12 +75,16 @@ class Percentiles:
     """Numbers of users simulated, ascending."""
     ratios: dict[float, Array]
     """By part of the responses."""
-    agreement: float
-    """Largest relative difference of a simulated mean from the solution of the model."""
+    differences: Array
+    """Relative differences of the simulated means from the solution of the model."""
     means: Array
     """Simulated means over those with CPUs that are shared in equal parts."""
     throughputs: Array
     """Throughputs, likewise."""
+
+    def agreement(self, most: int) -> float:
+        """Largest difference with up to `most` users."""
+        return float(self.differences[: len(_grid(most))].max())
 
     def slower(self, most: int) -> Array:
         """Factor of the mean response by the scheduler with 1, 2, ..., `most` users."""
@@ -120,34 +124,30 @@ def percentiles(
     grid = _grid(most)
     exact = course(work, machine, int(grid[-1])).response_s
     ratios: dict[float, list[float]] = {q: [] for q in quantiles}
-    differences, means, throughputs = [], [], []
+    differences, means, throughputs = list[float](), list[float](), list[float]()
     if known is not None:
         ratios = {q: known.ratios[q].tolist() for q in quantiles}
-        differences = [known.agreement]
+        differences = known.differences.tolist()
         means, throughputs = known.means.tolist(), known.throughputs.tolist()
+    parted = parts(services)
+    names = [MEAN, *(RESPONSES[q] for q in quantiles)]
     for users in grid[len(means) :].tolist():
-        shared = run = _simulated(work, machine, services, users, (seed, SHARING))
+        plain, *found = _simulated(work, machine, parted, users, (seed, SHARING)).values(names)
+        mean = plain
         if scheduler != SHARING:
-            run = _simulated(work, machine, services, users, (seed, scheduler))
-        plain, mean = _value(shared, MEAN), _value(run, MEAN)
+            mean, *found = _simulated(work, machine, parted, users, (seed, scheduler)).values(names)
         differences.append(abs(plain / float(exact[users - 1]) - 1.0))
         means.append(mean / plain)
         throughputs.append((work.think_s + plain) / (work.think_s + mean))
-        for q in quantiles:
-            ratios[q].append(_value(run, RESPONSES[q]) / mean)
+        for q, value in zip(quantiles, found, strict=True):
+            ratios[q].append(value / mean)
     return Percentiles(
         users=grid.astype(np.float64),
         ratios={q: np.array(values) for q, values in ratios.items()},
-        agreement=max(differences),
+        differences=np.array(differences),
         means=np.array(means),
         throughputs=np.array(throughputs),
     )
-
-
-def _value(run: simulated.Simulated, name: str) -> float:
-    found = run.estimate(name)
-    assert not isinstance(found, NotApplicable)
-    return found.value
 
 
 def _grid(most: int) -> NDArray[np.int64]:
@@ -158,24 +158,104 @@ def _grid(most: int) -> NDArray[np.int64]:
     return result
 
 
+def simulated_classes(
+    works: Sequence[Work],
+    services: Sequence[Parts],
+    users: Sequence[int],
+    *,
+    machine: Machine,
+    cycle_s: float,
+) -> dict[float, Array]:
+    """Percentiles of the responses of each class over its mean, by part of the responses.
+
+    Parameters
+    ----------
+    works, services, users : sequences
+        Of each class: its work, the CPU times that stand for all, and its users.
+    machine : Machine
+    cycle_s : float
+        Mean time from one input of a user to the next.
+    """
+    names = [f"c{at}" for at in range(len(works))]
+    total = sum(users)
+    stations: list[dict[str, object]] = [{"name": "cpu", **SHARING.station(machine.cpus)}]
+    serial = any(work.serial_s > 0.0 for work in works)
+    if serial:
+        stations.append({"name": "serial", "discipline": "fcfs"})
+    delayed = any(work.delay_s > 0.0 for work in works)
+    if delayed:
+        stations.append({"name": "rest", "discipline": "delay"})
+    classes = []
+    for name, work, own, number in zip(names, works, services, users, strict=True):
+        service: dict[str, object] = {"cpu": _cpu_times(work, machine, own, total)}
+        if serial:
+            service["serial"] = f"exponential(mean={max(work.serial_s / machine.serial_speed, 1e-9)!r})"
+        if delayed:
+            service["rest"] = f"exponential(mean={max(work.delay_s, 1e-9)!r})"
+        think = f"exponential(mean={work.think_s!r})"
+        classes.append({"name": name, "users": number, "think": think, "service": service})
+    length = INTERACTIONS / REPLICATIONS / total * cycle_s
+    given = {
+        "users": 0,
+        "stations": stations,
+        "classes": classes,
+        "length": length * 1.1,
+        "warm_up": length * 0.1,
+        "interval": length * 1.1,
+    }
+    run = simulated.simulate("network", given, replications=REPLICATIONS, seed=CLASSES_SEED)
+    # The responses of the only class have no name before them.
+    before = [f"{name}_" for name in names] if len(names) > 1 else [""]
+    found = np.array(
+        [run.values([f"{name}{response}" for response in (MEAN, *RESPONSES.values())]) for name in before]
+    )
+    ratios = found[:, 1:] / found[:, :1]
+    return {q: ratios[:, at] for at, q in enumerate(RESPONSES)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """Service times that stand for all."""
+
+    means: Array
+    """Of equal parts of the sorted times."""
+    shares: Array
+    """Of the times, in each part."""
+    mean: float
+    """Of all."""
+
+
+def parts(services: Array) -> Parts:
+    """Means of equal parts of service times."""
+    split = np.array_split(np.sort(services), min(GROUPS, len(services)))
+    return Parts(
+        means=np.array([part.mean() for part in split]),
+        shares=np.array([len(part) / len(services) for part in split]),
+        mean=float(services.mean()),
+    )
+
+
+def _cpu_times(work: Work, machine: Machine, services: Parts, users: int) -> dict[str, object]:
+    """Distribution of CPU times as the simulation takes it, slowed by the background load."""
+    grown = work.cpu_s * (1.0 + work.growth * users / (users + machine.cpus))
+    scale = grown / (machine.cpu_speed * services.mean)
+    slowed = machine.cpus / (machine.cpus - machine.background / machine.cpu_speed)
+    return {
+        "kind": "discrete",
+        "values": (services.means * scale * slowed).tolist(),
+        "weights": services.shares.tolist(),
+    }
+
+
 def _simulated(
-    work: Work, machine: Machine, services: Array, users: int, how: tuple[int, Scheduler]
+    work: Work, machine: Machine, services: Parts, users: int, how: tuple[int, Scheduler]
 ) -> simulated.Simulated:
     seed, scheduler = how
-    grown = work.cpu_s * (1.0 + work.growth * users / (users + machine.cpus))
-    scale = grown / (machine.cpu_speed * float(services.mean()))
-    slowed = machine.cpus / (machine.cpus - machine.background / machine.cpu_speed)
-    parts = np.array_split(np.sort(services), min(GROUPS, len(services)))
-    values = [float(part.mean()) * scale * slowed for part in parts]
     stations: list[dict[str, object]] = [
         {
             "name": "cpu",
             **scheduler.station(machine.cpus),
-            "service": {
-                "kind": "discrete",
-                "values": values,
-                "weights": [len(part) / len(services) for part in parts],
-            },
+            "service": _cpu_times(work, machine, services, users),
         }
     ]
     if work.serial_s > 0.0:

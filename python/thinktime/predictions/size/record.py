@@ -1,14 +1,111 @@
-"""The answer for programs: one object for each number of users and quantity."""
+"""The answer for programs: `thinktime.size`, and one object for each number of users and quantity."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
 
-from thinktime.predictions.size.answer import Fits, Size
+from thinktime.errors import InputError
+from thinktime.log import Log, border
+from thinktime.models.sizing import Fit, fit
+from thinktime.predictions.size import goals as goals_
+from thinktime.predictions.size.answer import Fits, Plan, Row, Size, Unknown
+from thinktime.predictions.size.cliff import Full
+from thinktime.predictions.size.measured import Measured, measured
 from thinktime.predictions.size.rules import OURS, Judged
 from thinktime.predictions.size.section import Answers
-from thinktime.stats.estimate import Estimate
+from thinktime.results import Result
+from thinktime.stats.estimate import Estimate, NotApplicable, Plain
+
+UTILISATION = "utilisation"
+"""Quantity of a resource, which its object names: ``cpu``, or ``rest`` for what serves one at a time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Sized(Result):
+    """How many users fit, with predictions for numbers of users."""
+
+    MAIN: ClassVar[str] = "predictions"
+
+    users: Estimate | None
+    """Users who fit; None where more fit than were looked at."""
+    at_least: int
+    """Users who fit, at the least, where `users` is None."""
+    limit: str
+    """What runs short: ``cpu``, ``rest``, ``memory``, or ``users`` where nothing does."""
+    goal: str
+    """The goal that fails first, as a statement."""
+    knee: Estimate
+    """Users at which a resource would be busy all the time if nobody waited."""
+    predictions: tuple[Row, ...]
+    """Response (mean and 90 % quantile), throughput, utilisation and memory by number of users."""
+    _answers: Answers
+
+    def to_dict(self) -> dict[str, Plain]:
+        """Everything that ``thinktime size --format json`` prints, as plain values in SI units."""
+        return of(self._answers)
+
+
+def measurement(logs: Sequence[Log], names: Sequence[str]) -> tuple[Measured, Fit]:
+    """What the interactions of logs show, and the work of an interaction that agrees with it.
+
+    Raises
+    ------
+    InputError
+        The logs have no interactions, or too few.
+    """
+    with border.reading(*logs):
+        found = measured(logs, names)
+    if isinstance(found, NotApplicable):
+        raise InputError(f"{found.reason}; {found.remedy}")
+    return found, fit(found.levels(), found.machine)
+
+
+def size(
+    *logs: Log | str | Path, plan: Plan | None = None, goals: Sequence[str] = (), users: Sequence[int] = ()
+) -> Sized:
+    """How many users fit on a machine, from logs of users whose interactions were recorded.
+
+    Parameters
+    ----------
+    *logs : Log, str or Path
+        Logs of one machine.
+    plan : SizePlan, optional
+        Machine and work to predict for; by default, as measured.
+    goals : sequence of str
+        Limits in the words of the command: ``"p90 response < 2s"``.
+    users : sequence of int
+        Numbers of users to predict; by default, a choice around the answer.
+
+    Raises
+    ------
+    InputError
+        There is no log or no goal in these words, or the logs have too few interactions.
+
+    Examples
+    --------
+    >>> sized = thinktime.size("monday", goals=["p90 response < 2s"], plan=thinktime.SizePlan(cpus=4))
+    >>> sized.users, sized.limit, sized.to_frame()
+    """
+    if not logs:
+        raise InputError("size: give at least one log")
+    opened = [log if isinstance(log, Log) else Log.open(log) for log in logs]
+    found, fitted = measurement(opened, [str(log.path) for log in opened])
+    answers = Answers.of(
+        found, fitted, plans=(plan or Plan(),), goals=goals_.read(tuple(goals)), asked=tuple(users)
+    )
+    best = answers.first.answer
+    return Sized(
+        users=best.users,
+        at_least=best.at_least,
+        limit=best.limit,
+        goal=best.goal.words,
+        knee=answers.first.found.knee,
+        predictions=answers.first.rows,
+        _answers=answers,
+    )
 
 
 def of(answers: Answers) -> dict[str, Any]:
@@ -16,17 +113,20 @@ def of(answers: Answers) -> dict[str, Any]:
 
     ``answer`` has ``users, low, high, limit, goal``; ``goals`` has the same for each goal, or ``from``, the
     fewest users that give a throughput, null where none do; each of ``predictions`` has ``users, quantity,
-    value, low, high, unit, kind``, where ``kind`` is ``measured`` or ``predicted``; ``plans`` has the answer
-    of each plan; ``checked`` the predictions of the log's own upper numbers of users;
-    ``rules`` the answers of rules that others use; ``cliff`` the users with whom memory is full.
+    value, low, high, unit, kind``, where ``kind`` is ``measured`` or ``predicted``, and that of a utilisation
+    ``resource``; ``plans`` has the answer of each plan; ``checked`` the predictions of the log's own upper
+    numbers of users; ``rules`` the answers of rules that others use; ``cliff`` the users with whom memory is
+    full; ``beyond`` the bounds of the mean response with more; ``unknown`` the users from whom on the mean
+    response is not known to a factor of three, ``until`` how many, null for all that were looked at, and
+    whether that is for want of telling a queue from a delay.
     """
     return {
         "answer": _answer(answers.first),
         "plans": [
-            {"plan": _plain(name)} | _answer(size)
+            {"plan": plain(name)} | _answer(size)
             for name, size in zip(answers.names, answers.sizes, strict=True)
         ],
-        "goals": [_goal(one) for one in answers.first.fits],
+        "goals": [_goal(one) for one in answers.first.found.fits],
         "predictions": [*_measured(answers), *_predicted(answers.first)],
         "checked": [
             {
@@ -39,13 +139,29 @@ def of(answers: Answers) -> dict[str, Any]:
             }
             for one in answers.checked
         ],
-        "cliff": _cliff(answers.first.cliff),
-        "rules": [_rule(one) for one in answers.first.rules if one.name != OURS],
+        "cliff": _cliff(answers.first.found.full),
+        "beyond": [
+            {
+                "users": one.users,
+                "missing": one.missing,
+                "least_s": one.least.value,
+                "most_s": None if one.most is None else one.most.value,
+            }
+            for one in answers.first.beyond
+        ],
+        "unknown": _unknown(answers.first.unknown),
+        "rules": [_rule(one) for one in answers.first.found.rules if one.name != OURS],
     }
 
 
-def _cliff(found: Estimate | None) -> dict[str, Any] | None:
-    return None if found is None else {"users": found.value, "low": found.low, "high": found.high}
+def _cliff(found: Full | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {"users": found.users.value, "low": found.users.low, "high": found.users.high}
+
+
+def _unknown(found: Unknown | None) -> dict[str, Any] | None:
+    return None if found is None else {"users": found.users, "until": found.until, "queue": found.queue}
 
 
 def _rule(one: Judged) -> dict[str, Any]:
@@ -54,12 +170,12 @@ def _rule(one: Judged) -> dict[str, Any]:
         "rule": one.name,
         "low": None if users is None else users.low,
         "high": None if users is None else users.high,
-        "reason": _plain(one.answer) if isinstance(one.answer, str) else None,
+        "reason": plain(one.answer) if isinstance(one.answer, str) else None,
         "error": one.error,
     }
 
 
-def _plain(words: str) -> str:
+def plain(words: str) -> str:
     """Words with ordinary blanks, for programs that compare them."""
     return words.replace("\N{NO-BREAK SPACE}", " ")
 
@@ -71,18 +187,19 @@ def _answer(size: Size) -> dict[str, Any]:
 def _goal(best: Fits) -> dict[str, Any]:
     users = best.users
     if best.goal.kind == "throughput":
-        return {"from": best.at_least or None, "limit": best.limit, "goal": _plain(best.goal.words)}
+        return {"from": best.at_least or None, "limit": best.limit, "goal": plain(best.goal.words)}
     return {
         "users": None if users is None else round(users.value),
         "low": best.at_least if users is None or users.low is None else round(users.low),
         "high": None if users is None or users.high is None else round(users.high),
         "limit": best.limit,
-        "goal": _plain(best.goal.words),
+        "goal": plain(best.goal.words),
     }
 
 
-def _row(users: int, quantity: str, value: Estimate, kind: str) -> dict[str, Any]:
-    return {
+def row(users: object, quantity: str, value: Estimate, kind: str, **more: object) -> dict[str, Any]:
+    """Object of one quantity; that of a utilisation names its ``resource`` as well."""
+    found = {
         "users": users,
         "quantity": quantity,
         "value": value.value,
@@ -91,25 +208,26 @@ def _row(users: int, quantity: str, value: Estimate, kind: str) -> dict[str, Any
         "unit": value.unit,
         "kind": kind,
     }
+    return found | more
 
 
 def _measured(answers: Answers) -> Iterator[dict[str, Any]]:
     for one in answers.measured.stretches:
-        yield _row(one.users, "response_s", one.response, "measured")
-        yield _row(one.users, "p90_response_s", one.p90, "measured")
-        yield _row(one.users, "throughput_per_s", one.throughput, "measured")
+        yield row(one.users, "response_s", one.response, "measured")
+        yield row(one.users, "p90_response_s", one.p90, "measured")
+        yield row(one.users, "throughput_per_s", one.throughput, "measured")
         if one.machine_cpu is not None:
             busy = one.machine_cpu / answers.measured.machine.cpus
             value = Estimate(value=busy, unit="share", n=one.n, method="counters of the machine")
-            yield _row(one.users, "utilisation_cpu", value, "measured")
+            yield row(one.users, UTILISATION, value, "measured", resource="cpu")
 
 
 def _predicted(size: Size) -> Iterator[dict[str, Any]]:
-    for row in size.rows:
-        yield _row(row.users, "response_s", row.response, "predicted")
-        yield _row(row.users, "p90_response_s", row.p90, "predicted")
-        yield _row(row.users, "throughput_per_s", row.throughput, "predicted")
-        yield _row(row.users, "utilisation_cpu", row.utilisation, "predicted")
-        yield _row(row.users, "utilisation_rest", row.rest, "predicted")
-        if row.memory is not None:
-            yield _row(row.users, "memory_suffices", row.memory, "predicted")
+    for one in size.rows:
+        yield row(one.users, "response_s", one.response, "predicted")
+        yield row(one.users, "p90_response_s", one.p90, "predicted")
+        yield row(one.users, "throughput_per_s", one.throughput, "predicted")
+        yield row(one.users, UTILISATION, one.utilisation, "predicted", resource="cpu")
+        yield row(one.users, UTILISATION, one.rest, "predicted", resource="rest")
+        if one.memory is not None:
+            yield row(one.users, "memory_suffices", one.memory, "predicted")

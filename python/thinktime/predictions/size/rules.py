@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from thinktime.documents.document import Col, Table
+from thinktime.documents.document import Col, Cols, Table
 from thinktime.models.sizing import fit
 from thinktime.predictions.size.goals import Goal
 from thinktime.predictions.size.measured import Measured
@@ -172,7 +172,39 @@ def scalability(measured: Measured, levels: int) -> Callable[[int], float] | Non
     return lambda number: float(found @ np.array([1.0, number - 1.0, number * (number - 1.0)]) - think)
 
 
-def judge(question: Case, goals: Sequence[Goal]) -> tuple[Judged, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """What the rules say of the log itself, which no plan changes."""
+
+    case: Case
+    """Machine and work measured, with the lower numbers of users alone."""
+    met: Mapping[str, UserRange | None]
+    """Numbers with whom the goals were met in the whole log, by kind of rule; empty for one number."""
+    ours: tuple[Judged, ...]
+    """Our own prediction from the lower half, as one more rule."""
+
+    @classmethod
+    def of(cls, question: Case) -> Past:
+        """Past of a question: its plan does not matter, but its goal and the response of a user alone."""
+        measured = question.measured
+        half, memory = (len(measured.stretches) + 1) // 2, measured.memory
+        case = Case(
+            measured=measured,
+            levels=half,
+            goal=question.goal,
+            alone_s=question.alone_s,
+            cpus=measured.machine.cpus,
+            memory_bytes=None if memory is None else memory.total_bytes,
+            as_measured=True,
+        )
+        time = _met(case)
+        ours = () if len(measured.stretches) < 2 else (_ours(case, time),)
+        known = UserRange(low=measured.peak, high=None) if memory else None
+        met = {"time": time, "memory": known} if half < len(measured.stretches) else {}
+        return cls(case=case, met=met, ours=ours)
+
+
+def judge(question: Case, goals: Sequence[Goal], past: Past | None = None) -> tuple[Judged, ...]:
     """Answers of all rules, after the prediction from the lower half of the numbers of users.
 
     Parameters
@@ -181,30 +213,19 @@ def judge(question: Case, goals: Sequence[Goal]) -> tuple[Judged, ...]:
         With the plan to answer for, and all that was measured.
     goals : sequence of Goal
         Those of the answer; a rule is asked about the first that it can be about.
+    past : Past, optional
+        Where it is known already.
     """
     if not question.measured.stretches:
         return ()
-    measured = question.measured
-    half = (len(measured.stretches) + 1) // 2
-    memory = measured.memory
-    past = Case(
-        measured=measured,
-        levels=half,
-        goal=question.goal,
-        alone_s=question.alone_s,
-        cpus=measured.machine.cpus,
-        memory_bytes=None if memory is None else memory.total_bytes,
-        as_measured=True,
-    )
-    met = {"time": _met(past), "memory": UserRange(low=measured.peak, high=None) if memory else None}
-    ours = () if len(measured.stretches) < 2 else (_ours(past, met["time"]),)
-    return ours + tuple(
+    past = past or Past.of(question)
+    return past.ours + tuple(
         Judged(
             name=rule.name,
             source=rule.source,
             answer=rule.answer(question),
-            checked=rule.answer(past),
-            truth=met[rule.limits] if half < len(measured.stretches) else None,
+            checked=rule.answer(past.case),
+            truth=past.met.get(rule.limits),
         )
         for rule in RULES
         if rule.limits != "memory" or any(goal.kind == "memory" for goal in goals)
@@ -271,12 +292,12 @@ def _words(answer: UserRange | str) -> str:
 
 
 def _verdict(one: Judged) -> str | None:
-    """Error in words; a log in which the goal never failed contradicts no number above its own."""
+    """Error in words; a log in which the goal never failed, or was never met, contradicts little."""
     if one.error is None or one.truth is None:
         return None
     if one.error != 0.0:
         return f"{100.0 * one.error:+.0f} %"
-    return "not contradicted" if one.truth.high is None else "agrees"
+    return "not contradicted" if one.truth.high is None or one.truth.low == 0 else "agrees"
 
 
 def _aside(one: Judged) -> str:
@@ -286,12 +307,15 @@ def _aside(one: Judged) -> str:
     return f" ({verdict} {WITH.get(verdict, 'on')} this log)"
 
 
-def table(judged: Sequence[Judged]) -> Table:
-    """Table of the rules, with the measured number that they are judged by."""
+def table(judged: Sequence[Judged], *, answers: bool = True) -> Table:
+    """Table of the rules, with the measured number that they are judged by.
+
+    `answers` is false where the answers for a plan stand elsewhere.
+    """
     return Table.of(
         judged,
         Col("rule", lambda one: one.name),
-        Col("answer", lambda one: _words(one.answer)),
+        Cols(["answer"] if answers else [], lambda one: [_words(one.answer)] if answers else []),
         Col("from the lower half", lambda one: _words(one.checked)),
         Col("measured", lambda one: None if one.truth is None else _words(one.truth)),
         Col("error", _verdict),

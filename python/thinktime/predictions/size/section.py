@@ -13,7 +13,7 @@ from thinktime.documents.wording import listed
 from thinktime.models.sizing import ASSUMPTIONS, SOURCE, Fit
 from thinktime.predictions import prediction as predicted
 from thinktime.predictions.size import cliff, mix, rules, surface, words
-from thinktime.predictions.size.answer import Fits, Plan, Row, Size, longer, size
+from thinktime.predictions.size.answer import ClassPlan, Fits, Known, Plan, Size, size
 from thinktime.predictions.size.goals import Goal
 from thinktime.predictions.size.measured import Measured
 from thinktime.predictions.size.own_error import Checked, from_lower_half, own_error
@@ -21,8 +21,6 @@ from thinktime.predictions.size.percentiles import SHARING
 from thinktime.stats.estimate import Estimate
 
 TITLE = "How many users fit?"
-HALF_WIDTH = 0.15
-"""Interval that an answer should have, as a share of the response time."""
 MEASURED, PREDICTED = (
     Key("measured", colour="system", shape="circle"),
     Key("predicted", colour="user", shape="line"),
@@ -88,22 +86,27 @@ class Answers:
 
 def document(answers: Answers, show: Callable[[float, float], None] | None = None) -> Document:
     """Page of an answer; `show` is called with the work done and all of it."""
-    answer = section(answers)
     question = surface.Question(
-        measured=answers.measured,
-        fitted=answers.fitted,
-        goals=answers.goals,
+        known=Known(answers.measured, answers.fitted, answers.goals),
         asked=answers.asked,
         command=answers.command,
     )
     explored = surface.surface(question, answers.first, show)
+    details = Section(
+        name="size",
+        title="Details that no control changes",
+        summary=(),
+        tables=(*_variants(answers), *_details(answers, answers.first, on_page=True)),
+        figures=tuple(halves(answers)),
+        method=_method(answers, explored.agreement),
+    )
     return Document(
         title=TITLE,
         subtitle=_subtitle(answers),
         findings=(),
-        explorer=replace(explored, always=tuple(checks(answers))),
         # The page begins with its sentences and figures.
-        sections=(replace(answer, title="Details", summary=(), figures=tuple(halves(answers))),),
+        explorer=replace(explored.explorer, always=tuple(checks(answers))),
+        sections=(details,),
         facts=_facts(answers),
         facts_title="What was measured?",
         origin="Made by thinktime: the same log and options give the same page.",
@@ -111,11 +114,15 @@ def document(answers: Answers, show: Callable[[float, float], None] | None = Non
 
 
 def _subtitle(answers: Answers) -> str:
-    size = answers.first
-    cpus = shown.count(size.machine.cpus, "CPU")
-    memory = "" if size.memory_bytes is None else f", {shown.quantity(size.memory_bytes, 'byte')} of memory"
-    origin = listed(answers.measured.names) if answers.measured.names else "figures that were given"
-    return f"{cpus}{memory}; from {origin}."
+    measured = answers.measured
+    cpus = shown.count(measured.machine.cpus, "CPU")
+    memory = (
+        ""
+        if measured.memory is None
+        else f", {shown.quantity(measured.memory.total_bytes, 'byte')} of memory"
+    )
+    verb = "Measured" if measured.stretches else "Given"
+    return f"{verb}: {cpus}{memory}; from {listed(measured.names)}."
 
 
 def _facts(answers: Answers) -> tuple[tuple[str, str], ...]:
@@ -138,37 +145,38 @@ def section(answers: Answers) -> Section:
     return Section(
         name="size",
         title=TITLE,
-        summary=tuple(_sentences(answers)),
+        summary=(*words.sentences(size.found), *checks(answers)),
         tables=(
             _limits(size),
-            *((_plans(answers),) if len(answers.sizes) > 1 else ()),
+            *_variants(answers),
             _predictions(size),
-            *((_checks(answers.checked),) if answers.checked else ()),
-            *((rules.table(size.rules),) if size.rules else ()),
-            *((mix.table(found),) if (found := mix.classes(answers.measured)) else ()),
-            _work(answers),
-            predicted.assumptions_table("size", ASSUMPTIONS),
+            *((cliff.table(size.beyond),) if size.beyond else ()),
+            *_details(answers, size, on_page=False),
         ),
         figures=tuple(_figures(answers)),
-        caveats=tuple(_caveats(answers)),
-        method=_method(answers),
+        caveats=tuple(words.caveats(size.found, size.unknown, answers.measured)),
+        method=_method(answers, size.found.agreement),
     )
 
 
-def _sentences(answers: Answers) -> Iterator[str]:
-    yield from words.answer(answers.first)
-    yield from cliff.words(answers.first.cliff, answers.first.rows[-1].users)
-    largest = mix.dominant(mix.classes(answers.measured))
-    if largest is not None:
-        yield largest
-    others = rules.sentence(answers.first.rules)
-    if others is not None:
-        yield others
-    yield from checks(answers)
+def _details(answers: Answers, size: Size, *, on_page: bool) -> Iterator[Table]:
+    """Tables of what was measured; on a page, the answers of the rules stand among its sentences."""
+    if answers.checked:
+        yield _checks(answers.checked)
+    if size.found.rules:
+        yield rules.table(size.found.rules, answers=not on_page)
+    found = mix.classes(answers.measured)
+    if found:
+        yield mix.table(found)
+    yield _work(answers)
+    yield predicted.assumptions_table("size", ASSUMPTIONS)
 
 
 def checks(answers: Answers) -> Iterator[str]:
-    """How good the prediction was on this log, in sentences."""
+    """Sentences on the log itself: which work takes most, and how good the prediction was on it."""
+    largest = mix.dominant(mix.classes(answers.measured))
+    if largest is not None:
+        yield largest
     if answers.checked:
         yield _own_error(answers.checked)
     elif answers.measured.stretches:
@@ -202,7 +210,7 @@ def _own_error(checked: Sequence[Checked]) -> str:
 
 def _limits(size: Size) -> Table:
     return Table.of(
-        size.fits,
+        size.found.fits,
         Col("goal", lambda one: one.goal.words),
         Col("users", _users),
         Col("limit", lambda one: words.LIMITS[one.limit]),
@@ -218,15 +226,16 @@ def _users(one: Fits) -> Estimate | str:
     return _number(one)
 
 
-def _plans(answers: Answers) -> Table:
-    return Table.of(
-        list(zip(answers.names, answers.sizes, strict=True)),
-        Col("plan", lambda item: item[0]),
-        Col("users that fit", lambda item: _number(item[1].answer)),
-        Col("limit", lambda item: words.LIMITS[item[1].answer.limit]),
-        name="size-plans",
-        caption="What would a change bring?",
-    )
+def _variants(answers: Answers) -> Iterator[Table]:
+    if len(answers.sizes) > 1:
+        yield Table.of(
+            list(zip(answers.names, answers.sizes, strict=True)),
+            Col("plan", lambda item: item[0]),
+            Col("users that fit", lambda item: _number(item[1].answer)),
+            Col("limit", lambda item: words.LIMITS[item[1].answer.limit]),
+            name="size-plans",
+            caption="What would a change bring?",
+        )
 
 
 def _number(best: Fits) -> Estimate | str:
@@ -305,7 +314,7 @@ def _work(answers: Answers) -> Table:
 
 def _figures(answers: Answers) -> Iterator[Figure]:
     size = answers.first
-    measured = [] if not size.plan.is_as_measured else list(answers.measured.stretches)
+    measured = [] if not size.found.plan.is_as_measured else list(answers.measured.stretches)
     drawn = [row for row in size.course if row.users <= _shown_to(answers)]
     yield _figure(
         "response",
@@ -370,54 +379,7 @@ def _figure(name: str, title: str, curve: list[Point], measured: list[Point], ax
     )
 
 
-def _caveats(answers: Answers) -> Iterator[str]:
-    size, measured = answers.first, answers.measured
-    if size.memory_bytes is None and not measured.stretches:
-        yield "No memory is given: the number that fits says nothing about it."
-    elif size.memory_bytes is None:
-        yield "Memory was not recorded with the users: the number that fits says nothing about it."
-    elif measured.memory is not None and not measured.memory.shared_once:
-        yield (
-            "The memory of a user is its resident memory, in which shared pages count for each: fewer bytes "
-            "are needed. A log in which the number of users varies gives what a further user takes."
-        )
-    best = size.answer
-    if measured.stretches and best.users is not None and best.users.value > 2.0 * measured.peak:
-        yield (
-            f"The most users measured are {measured.peak}: the answer goes beyond twice that, where anything "
-            "that was not short then may become so."
-        )
-    at = next((row for row in size.rows if best.users is not None and row.users == best.users.value), None)
-    if at is not None and measured.stretches:
-        needed = longer(measured, HALF_WIDTH, at.response)
-        if needed is not None:
-            yield (
-                f"The response time at that number is known to {_half(at):.0f} % only. Beyond the knee 1 % "
-                f"of demand is 2 to 3 % of response; record for about {shown.duration(needed)} in all to "
-                f"know it to {100 * HALF_WIDTH:.0f} %."
-            )
-    for caveat in measured.caveats:
-        if caveat.kind == "few_completed":
-            users = listed([str(one) for one in caveat.values["users"]])
-            yield (
-                f"With {users} users fewer than {caveat.values['least']} interactions were completed; they "
-                "are left out."
-            )
-    if size.agreement > 0.1:
-        yield (
-            f"Simulated mean responses differ by up to {100 * size.agreement:.0f} % from those of the model: "
-            "take the percentiles with care."
-        )
-
-
-def _half(row: Row) -> float:
-    assert row.response.low is not None
-    assert row.response.high is not None
-    return 50.0 * (row.response.high - row.response.low) / row.response.value
-
-
-def _method(answers: Answers) -> str:
-    size = answers.first
+def _method(answers: Answers, agreement: float) -> str:
     origin = (
         "CPU time, think time and response time are measured by number of users; what the response has "
         "beyond CPU time and the wait for it is fitted, as a delay and as a station that serves one at a "
@@ -428,7 +390,7 @@ def _method(answers: Answers) -> str:
     return (
         f"{origin}Means: exact mean value analysis, with background load as arrivals ({SOURCE}). "
         "Percentiles: simulation with the distribution of CPU times, within "
-        f"{100 * size.agreement:.0f} % of the means. Intervals: over draws from all that agrees with the "
+        f"{100 * agreement:.0f} % of the means. Intervals: over draws from all that agrees with the "
         "figures, the error of the model (5 %) included."
     )
 
@@ -440,11 +402,24 @@ def plan_words(plan: Plan) -> str:
         *([f"CPUs {plan.cpu_speed:g} times as fast"] if plan.cpu_speed != 1.0 else []),
         *([f"disk {plan.disk_speed:g} times as fast"] if plan.disk_speed != 1.0 else []),
         *([shown.quantity(plan.memory_bytes, "byte")] if plan.memory_bytes else []),
+        *([f"swap at {shown.quantity(plan.swap_speed, 'byte')}/s"] if plan.swap_speed else []),
         *([f"think {shown.quantity(plan.think_s, 's')}"] if plan.think_s is not None else []),
         *([f"CPU time x {plan.cpu:g}"] if plan.cpu != 1.0 else []),
         *([f"other time x {plan.rest:g}"] if plan.rest != 1.0 else []),
         *([f"memory of a user x {plan.memory:g}"] if plan.memory != 1.0 else []),
         *(f"class {name} x {factor:g}" if factor else f"no class {name}" for name, factor in plan.mix),
+        *(words_ for one in plan.own for words_ in _own_words(one)),
         *([plan.scheduler.words] if plan.scheduler != SHARING else []),
     ]
     return ", ".join(parts) or "as measured"
+
+
+def _own_words(one: ClassPlan) -> Iterator[str]:
+    """Changes of a class of users."""
+    if one.users is not None:
+        yield f"{one.users} users of {one.name}"
+    if one.think_s is not None:
+        yield f"think {shown.quantity(one.think_s, 's')} of {one.name}"
+    for factor, what in ((one.cpu, "CPU time"), (one.rest, "other time"), (one.memory, "memory of a user")):
+        if factor != 1.0:
+            yield f"{what} of {one.name} x {factor:g}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from thinktime import toml
-from thinktime.errors import InputError
+from thinktime.errors import InputError, offered
 from thinktime.models.sizing import DRAWS, MODEL_SD, Fit, Machine, Work
 from thinktime.predictions.inputs import byte_count, exact, number, seconds, whole
 from thinktime.predictions.size.measured import Measured
@@ -143,9 +142,7 @@ def _listed(given: object) -> str:
 def _check_keys(table: Mapping[str, Any], known: Sequence[str], place: str) -> None:
     for key in table:
         if key not in known:
-            near = difflib.get_close_matches(key, known, 1)
-            hint = f"did you mean {near[0]}?" if near else f"the keys are {', '.join(known)}"
-            raise InputError(f"{place}{key}: is not known; {hint}")
+            raise InputError(f"{place}{key}: is not known; {offered(key, known)}")
 
 
 def _table(table: Mapping[str, Any], name: str, known: Sequence[str], place: str) -> Mapping[str, Any]:

@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from thinktime.errors import InputError
 from thinktime.stats import arguments
+from thinktime.stats.estimate import Caveat, Estimate
 from thinktime.stats.regression.least_squares import Fit
+from thinktime.stats.series import spectrum
 
 Matrix = NDArray[np.float64]
 
@@ -23,8 +25,44 @@ SIZE_LEAST, SIZE_MOST = 0.25, 4.0
 """Bounds of the relative size of an error in the reference."""
 SEEN_MOST = 0.9999
 """Largest correlation of successive residuals that is allowed for where there is no reference."""
+SWING_SUMS = 256
+"""Sums of successive residuals in which a slow swing is looked for."""
 LEFT_LEAST = 1e-6
 """A leverage within this distance of one is one but for rounding."""
+DETERMINING_LEAST = 4.5
+"""Rows that must determine a coefficient, in effect, for it to have an interval.
+
+Fewer do not show how large their errors are: where 2 or 3 of 80 determine one, its interval held in 84 to
+92 % of samples, from 5 on in 92 to 98 %.
+"""
+
+
+def estimated(
+    value: float, reach: float, determining: float, *, unit: str, n: int, method: str, level: float
+) -> Estimate:
+    """Estimate of a coefficient; without an interval where too few rows determine it.
+
+    Parameters
+    ----------
+    value, reach : float
+        Coefficient, and half width of its interval.
+    determining : float
+        See `LongRunErrors.determining`.
+    unit, n, method, level
+        As in `Estimate`.
+    """
+    if determining < DETERMINING_LEAST:
+        return Estimate(
+            value=value,
+            unit=unit,
+            n=n,
+            method="least squares; no interval, for too few observations determine it",
+            level=level,
+            caveat=Caveat("few_determine", effective=determining),
+        )
+    return Estimate(
+        value=value, unit=unit, n=n, method=method, level=level, low=value - reach, high=value + reach
+    )
 
 
 def cosines_for(n: int, columns: int = 1) -> int:
@@ -58,7 +96,8 @@ class LongRunErrors:
     errors of a reference: a first-order autoregression (as Bell and McCaffrey 2002, Survey Methodology 28,
     169, and Imbens and Kolesár 2016, Review of Economics and Statistics 98, 701, for independent and grouped
     errors). Its correlation is the one at which residuals would have the observed correlation, at most 0.98;
-    its size is a straight line in the fitted value, by regression of the residuals' sizes on it.
+    its size is a straight line in the fitted value, by regression of the residuals' sizes over the root of
+    1 - h on it.
     The estimate itself does not assume that model. Above 16384 rows only the share of the variance that the
     cosines see of an autoregression with the correlation of the residuals is allowed for: leverages are small
     then, and a reference would take as much memory as the rows.
@@ -93,6 +132,7 @@ class LongRunErrors:
         self._kept: list[tuple[Matrix, Matrix, Matrix]] = []
         self._reference: _Reference | None = None
         self._last, self._products, self._squares = 0.0, 0.0, 0.0
+        self._weights = np.zeros((2, columns))
 
     def absorb(
         self, x: Matrix, residuals: Matrix, carried: Matrix | None = None, further: Matrix | None = None
@@ -120,7 +160,9 @@ class LongRunErrors:
         if not len(residuals):
             return
         z = x if further is None else np.column_stack([x, further])
-        left = 1.0 - np.einsum("ij,ij->i", x @ self._fit.unscaled_covariance, x)
+        weights = x @ self._fit.unscaled_covariance
+        left = 1.0 - np.einsum("ij,ij->i", weights, x)
+        self._weights += [(weights**2).sum(axis=0), (weights**4).sum(axis=0)]
         alone = left < LEFT_LEAST
         scaled = residuals / np.where(alone, 1.0, left)
         # A row that alone determines a coefficient leaves no residual: its error is assumed of usual size.
@@ -147,6 +189,18 @@ class LongRunErrors:
         """Correlation of successive errors in the reference, 0 to 0.98; None without calibration."""
         reference = self._calibration()
         return None if reference is None else reference.correlation
+
+    def swings(self) -> bool:
+        """True if the residuals show a slow swing under a quick noise; False above 16384 rows.
+
+        The reference has no noise beside its autoregression, so that variances are then too small, above all
+        that of the constant (`series.spectrum.swing`).
+        """
+        if not self._kept:
+            return False
+        residuals = np.concatenate([rest[:, 0] for _, _, rest in self._kept])
+        starts = np.linspace(0, len(residuals), min(len(residuals), SWING_SUMS) + 1).astype(np.int64)[:-1]
+        return spectrum.swing(np.add.reduceat(residuals, starts)) is not None
 
     def variance(self, weights: Matrix, *, calibrated: bool = True) -> tuple[Matrix, Matrix]:
         """Covariance of several sums, and the degrees of freedom of each variance.
@@ -186,11 +240,35 @@ class LongRunErrors:
         weights[: weights.shape[1]] = self._fit.unscaled_covariance
         return self.variance(weights)
 
+    def determining(self) -> Matrix:
+        r"""Number of rows that would determine each coefficient as evenly.
+
+        .. math:: \Big(\sum_t w_t^2\Big)^2 \Big/ \sum_t w_t^4
+
+        with the weight w of a row's error in the coefficient.
+        """
+        squares, fourths = self._weights
+        result: Matrix = squares**2 / np.where(fourths > 0.0, fourths, 1.0)
+        return result
+
+    def modelled(self) -> Matrix | None:
+        """Variances of the coefficients if errors were those of the reference; None without calibration.
+
+        They vary less from sample to sample than those of `coefficients`, which assume no model, and serve
+        decisions that must not depend on the chance that made an interval short.
+        """
+        reference = self._calibration()
+        if reference is None:
+            return None
+        return np.array([reference.modelled(weight) for weight in self._fit.unscaled_covariance.T])
+
     def _calibration(self) -> _Reference | None:
         if self._reference is None and self._kept:
             x, z, rest = (np.concatenate(parts) for parts in zip(*self._kept, strict=True))
             self._kept = [(x, z, rest)]
-            sizes = _sizes(x @ self._fit.coefficients, rest[:, 0], (x != 0.0).any(axis=1))
+            # A residual is smaller than its error by the root of what its row leaves.
+            errors = rest[:, 0] / np.sqrt(np.maximum(rest[:, 1], LEFT_LEAST))
+            sizes = _sizes(x @ self._fit.coefficients, errors, (x != 0.0).any(axis=1))
             waves = self._waves(0, self._seen)
             self._reference = _Reference(
                 x, z, rest, sizes=sizes, bread=self._fit.unscaled_covariance, waves=waves
@@ -210,6 +288,8 @@ class _Reference:
         self._scale = np.where(self._alone, 1.0, 1.0 / np.where(self._alone, 1.0, left))
         self._fitted = (x != 0.0).any(axis=1)
         self.correlation = self._matching(residuals)
+        sizes = np.where(self._fitted, self._sizes, 0.0)
+        self._squares = float(np.sum(residuals**2 * self._scale)) / float(np.sum(sizes**2))
 
     def _matching(self, residuals: Matrix) -> float:
         squares = float(residuals @ residuals)
@@ -242,17 +322,25 @@ class _Reference:
         reached -= (self._x * self._sizes[:, None]) @ coefficients
         root = _rooted(reached, self.correlation)
         products = root.T @ root
-        variance = float(np.sum(_rooted((values * self._sizes)[:, None], self.correlation) ** 2))
+        variance = self._variance(values)
         mean = float(np.trace(products)) / len(products)
         if mean <= 0.0:
             return 1.0, 1.0
         spread = 2.0 * float(np.sum(products**2)) / len(products) ** 2
         return variance / mean, max(1.0, 2.0 * mean**2 / spread)
 
+    def modelled(self, weight: Matrix) -> float:
+        """Variance of the sum under errors of the model that are as large as the residuals say."""
+        return self._squares * self._variance(self._x @ weight)
 
-def _sizes(fitted: Matrix, residuals: Matrix, used: NDArray[np.bool_]) -> Matrix:
+    def _variance(self, values: Matrix) -> float:
+        """Variance of the sum with these weights of rows, of errors of relative size."""
+        return float(np.sum(_rooted((values * self._sizes)[:, None], self.correlation) ** 2))
+
+
+def _sizes(fitted: Matrix, errors: Matrix, used: NDArray[np.bool_]) -> Matrix:
     """Relative size of each row's error: a straight line in its fitted value, where one is seen."""
-    size, mean = np.abs(residuals[used]), float(np.mean(np.abs(residuals[used])))
+    size, mean = np.abs(errors[used]), float(np.mean(np.abs(errors[used])))
     spread = fitted[used] - fitted[used].mean()
     squares = float(spread @ spread)
     if mean <= 0.0 or squares <= 0.0:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from thinktime.stats import critical_values
 from thinktime.stats.estimate import Caveat
+from thinktime.stats.series import spectrum
 
 Array = NDArray[np.float64]
 
@@ -47,6 +48,8 @@ class LongRun:
     """Degrees of freedom of `variance`."""
     factor: float = 1.0
     """Part of `variance` that was inferred from the correlation: 1 where the cosines see all of it."""
+    swing: bool = False
+    """True if a slow swing was found under a quick noise (`spectrum.swing`)."""
     method: str
     """In a few words: ``12 cosines``."""
 
@@ -58,6 +61,8 @@ class LongRun:
     @property
     def caveat(self) -> Caveat | None:
         """Caveat where the series is too short for its correlation."""
+        if self.swing:
+            return Caveat("slow_swing", factor=math.sqrt(self.factor))
         return Caveat("persistent", factor=math.sqrt(self.factor)) if self.factor > PERSISTENT else None
 
     def reach(self, level: float) -> float:
@@ -81,6 +86,9 @@ def long_run(influences: Array, *, summed: bool = False) -> LongRun:
     :math:`\rho` of k sums is raised by :math:`0.7 \rho \sqrt{(1 - \rho^2) / k}`: one that is estimated too
     low makes the interval shorter by more than one too high makes it longer.
 
+    Where a quick noise hides a slow swing from these correlations (`spectrum.swing`), V is at least the
+    variance of a series with both, and has at most 4 degrees of freedom.
+
     Fewer than 12 influences are taken as independent: correlation cannot be seen in them.
 
     Parameters
@@ -100,9 +108,20 @@ def long_run(influences: Array, *, summed: bool = False) -> LongRun:
     cosines = min([most, *(_cosines(count, rho) for count, rho in scales)])
     factor = max([1.0, *(1.0 / _seen(count, rho)[min(cosines, count - 1) - 1] for count, rho in scales)])
     factor = min(factor, FACTOR_MOST)
-    power = _transform(influences, cosines) ** 2
-    variance = n * float(power.mean()) * factor
-    return LongRun(variance=variance, degrees=float(cosines), factor=factor, method=f"{cosines} cosines")
+    seen = n * float((_transform(influences, cosines) ** 2).mean())
+    found = spectrum.swing(influences)
+    if found is None or seen <= 0.0:
+        return LongRun(
+            variance=seen * factor, degrees=float(cosines), factor=factor, method=f"{cosines} cosines"
+        )
+    variance = max(seen * factor, found.variance)
+    return LongRun(
+        variance=variance,
+        degrees=min(float(cosines), spectrum.DEGREES),
+        factor=variance / seen,
+        swing=True,
+        method=f"{cosines} cosines, slow swing",
+    )
 
 
 def independent(influences: Array) -> LongRun:
@@ -152,15 +171,9 @@ def _cosines(count: int, rho: float) -> int:
 def _seen(n: int, rho: float) -> Array:
     """Share of the variance of a sum that the first 1, 2, ... cosines see.
 
-    For an AR(1) series of length n with correlation `rho`, exactly: its covariance matrix times the cosines.
+    For an AR(1) series of length n with correlation `rho`, exactly: `spectrum.powers`.
     """
-    from scipy import fft, signal
-
-    lags = np.arange(n)
-    of_sum = 1.0 + 2.0 * float(((1.0 - lags / n) * rho**lags)[1:].sum())
-    basis = fft.idct(np.eye(min(COSINES_MAX, n - 1) + 1, n), norm="ortho", axis=1)[1:]
-    forward = signal.lfilter([1.0], [1.0, -rho], basis, axis=1)
-    backward = signal.lfilter([1.0], [1.0, -rho], basis[:, ::-1], axis=1)[:, ::-1]
-    power = (basis * (forward + backward - basis)).sum(axis=1) / of_sum
+    every = spectrum.powers(n, rho)
+    power = every[1 : COSINES_MAX + 1] / every[0]
     result: Array = np.cumsum(power) / np.arange(1, len(power) + 1)
     return result

@@ -175,6 +175,47 @@ def quantile_in_time(values: ArrayLike, q: float, level: float = 0.95) -> Estima
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pooled:
+    """Observations of several replications, counted in the cells of a common histogram."""
+
+    ends: _Array
+    """Upper ends of the cells, ascending."""
+    counts: _Array
+    """Observations by replication and cell."""
+    below: _Array
+    """Observations of all replications up to each cell."""
+
+    @classmethod
+    def of(cls, histograms: Sequence[Sequence[tuple[float, int]]]) -> Pooled:
+        """Observations of the histograms that replications give: upper end of each cell, and its number.
+
+        Raises
+        ------
+        InputError
+            There are no observations.
+        """
+        tables = [np.array(item, dtype=np.float64).reshape(-1, 2) for item in histograms]
+        ends = np.unique(np.concatenate([item[:, 0] for item in tables])) if tables else np.zeros(0)
+        counts = np.array([_counted(item, ends) for item in tables]).reshape(len(tables), len(ends))
+        if not counts.sum() >= 1.0:
+            raise InputError("histograms hold no observation; give at least one")
+        return cls(ends=ends, counts=counts, below=np.cumsum(counts.sum(axis=0)))
+
+    @property
+    def n(self) -> float:
+        """Number of observations."""
+        return float(self.below[-1])
+
+    def at(self, place: float) -> float:
+        """End of the cell that holds the observation in this place."""
+        return float(self.ends[np.searchsorted(self.below, min(max(place, 1.0), self.n))])
+
+    def quantile(self, q: float) -> float:
+        """Quantile of all observations together."""
+        return self.at(math.ceil(q * self.n))
+
+
 def quantile_of_replications(
     histograms: Sequence[Sequence[tuple[float, int]]], q: float, level: float = 0.95
 ) -> Estimate:
@@ -200,31 +241,20 @@ def quantile_of_replications(
         An argument is of the wrong kind.
     """
     q, level = arguments.number(q, "q", low=0.0, high=1.0), arguments.level(level)
-    tables = [np.array(item, dtype=np.float64).reshape(-1, 2) for item in histograms]
-    ends = np.unique(np.concatenate([item[:, 0] for item in tables])) if tables else np.zeros(0)
-    counts = np.array([_counted(item, ends) for item in tables])
-    sizes = counts.sum(axis=1) if len(ends) else np.zeros(0)
-    n = float(sizes.sum())
-    if n < 1.0:
-        raise InputError("histograms hold no observation; give at least one")
-    below = np.cumsum(counts.sum(axis=0))
-
-    def at(place: float) -> float:
-        """End of the cell that holds the observation in this place."""
-        return float(ends[np.searchsorted(below, min(max(place, 1.0), n))])
-
-    value = at(math.ceil(q * n))
-    if len(tables) < 2:
+    pooled = Pooled.of(histograms)
+    counts, ends, n = pooled.counts, pooled.ends, pooled.n
+    sizes, value = counts.sum(axis=1), pooled.quantile(q)
+    if len(counts) < 2:
         return Estimate(value=value, n=round(n), method="one replication", level=level)
     hits = counts[:, ends <= value].sum(axis=1)
     share = float(hits.sum()) / n
-    found = Effective(n=float(len(tables)), degrees=len(tables) - 1.0)
+    found = Effective(n=float(len(counts)), degrees=len(counts) - 1.0)
     if 0.0 < share < 1.0:
         found = effective(n, share, long_run.independent(hits - share * sizes))
     number = found.normal(level)
     low, high = samples.order_statistics(number, q, level)
     reached = [
-        None if place is None else at(round_(place * n / number))
+        None if place is None else pooled.at(round_(place * n / number))
         for place, round_ in ((low, math.floor), (high, math.ceil))
     ]
     return Estimate(
@@ -232,7 +262,7 @@ def quantile_of_replications(
         low=reached[0],
         high=reached[1],
         n=round(n),
-        method=f"quantile of {len(tables)} replications together, effective number of observations",
+        method=f"quantile of {len(counts)} replications together, effective number of observations",
         level=level,
         caveat=samples.open_end(number, q, level, reached),
     )

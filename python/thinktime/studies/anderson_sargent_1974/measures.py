@@ -96,7 +96,8 @@ def _response(experiment: Experiment) -> Iterator[Claim]:
     means = y.mean(axis=-1)
     algorithm, regions, time_slice = np.unravel_index(int(means.argmin()), means.shape)
     best = f"{WORDS[algorithm]} with {REGIONS[regions]} workspaces and {SLICES[time_slice]} s"
-    yield PAPER.claim("best-cell", {"shortest_s": means.min(), "best": best})
+    shortest = interval(y[algorithm, regions, time_slice])
+    yield PAPER.claim("best-cell", {"shortest_s": shortest, "best": best})
 
     def less(one: int, other: int, response: str = "mean_response_s") -> Estimate:
         return experiment.less(response, one, other)
@@ -141,7 +142,11 @@ def _effects(experiment: Experiment) -> Iterator[Claim]:
                     str(row["effect"]) for row, cell in table.printed("f_ratio") if cell.value >= COUNTS
                 ),
                 "ours": sorted(experiment.analyses[measure.anova].counting()),
-                "f": [f"{name} {ratio.value:.1f}" for name, ratio in f.items() if ratio.value >= 1.0],
+                "f": [
+                    f"{PAPER.names.get(name, name)} {ratio.value:.1f}"
+                    for name, ratio in f.items()
+                    if ratio.value >= 1.0
+                ],
             },
         )
 

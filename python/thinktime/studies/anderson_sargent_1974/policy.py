@@ -131,7 +131,7 @@ def _slowdowns(laboratory: Laboratory) -> dict[str, dict[str, Estimate]]:
 def _near_bound(excess: Mapping[str, Estimate], responses: Mapping[str, Array]) -> dict[str, Any]:
     rivals = [name for name in POLICIES if name not in {BOUND, CHOICE, DISPATCHED}]
     gains = [interval(responses[CHOICE] - responses[name]) for name in rivals]
-    return {"excess": excess, "gains": gains}
+    return {"excess": excess, "nearest": excess[CHOICE], "gains": gains}
 
 
 def _in_proportion(slowdowns: Mapping[str, Mapping[str, Estimate]]) -> dict[str, Any]:
@@ -141,7 +141,8 @@ def _in_proportion(slowdowns: Mapping[str, Mapping[str, Estimate]]) -> dict[str,
         name: [f"{slowdowns[policy][size].value:.1f} ({size})" for size in sizes]
         for name, policy in (("chosen", CHOICE), ("modified", "modified"))
     }
-    return {"slowdowns": [slowdowns[CHOICE][size] for size in sizes], **listed}
+    longest = {"chosen": slowdowns[CHOICE][sizes[-1]], "modified": slowdowns["modified"][sizes[-1]]}
+    return {"slowdowns": [slowdowns[CHOICE][size] for size in sizes], **listed, "longest": longest}
 
 
 def _figure(slowdowns: Mapping[str, Mapping[str, Estimate]]) -> Figure:

@@ -141,7 +141,9 @@ def levels(laboratory: Laboratory) -> Chapter:
 def _measures(design: Design) -> dict[str, Any]:
     ratios = design.f()
     f = {name: ratios[name] for name in ("linear_U", "linear_I")}
-    return {"f": f, "significant": design.significant() or ["none"]}
+    significant = design.significant() or ["none"]
+    named = [PAPER.names.get(name, name) for name in significant]
+    return {"f": f, "significant": significant, "named": named}
 
 
 def _cells(design: Design) -> Iterator[Cell]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thinktime.documents import format as shown
+from thinktime.documents import palette
 from thinktime.documents.charts import Axis
 from thinktime.documents.document import Col, Figure, Key, Table
 from thinktime.documents.series import Point, Series
@@ -114,9 +115,9 @@ WORDS = {
 }
 FACTORS = {"user_time": 100.0}
 LIMITS = {
-    "drum": Key("limited by the drum", colour="disk", shape="diamond"),
-    "cpu": Key("limited by the CPU", colour="memory", shape="diamond"),
-    "none": Key("limited by neither", colour="other", shape="diamond"),
+    "drum": palette.state("limited by the drum", "diamond"),
+    "cpu": palette.state("limited by the CPU", "diamond"),
+    "none": palette.state("limited by neither", "diamond"),
 }
 
 

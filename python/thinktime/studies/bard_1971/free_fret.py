@@ -293,6 +293,11 @@ def _shares(laboratory: Laboratory, way: str) -> tuple[Array, Array]:
     return np.array(measured), np.array(bare)
 
 
+def shares_measured(laboratory: Laboratory, way: str) -> Array:
+    """Per cent of CP time in FREE and FRET in each run, as measured."""
+    return _shares(laboratory, way)[0]
+
+
 def reduction(laboratory: Laboratory, request: str) -> Estimate:
     """Coefficient [ms] with the old algorithm less that with the new one, in III-3."""
     old, new = theta(old_fit(laboratory), request), theta(cp_time(laboratory, "III-3"), request)

@@ -48,6 +48,7 @@ from thinktime.studies.bard_1971.saturation import (
     within,
 )
 from thinktime.studies.cells import Claim, held
+from thinktime.studies.estimates import interval
 from thinktime.studies.laboratory import Laboratory, applicable
 from thinktime.studies.study import Chapter
 
@@ -121,6 +122,7 @@ def _regressions(laboratory: Laboratory) -> Iterator[Claim]:
 def _largest(laboratory: Laboratory) -> Measures:
     """Share of CP time of VSIO, and of the request that comes next, per cent by period."""
     measures: Measures = {"vsio": {}, "next": {}, "second": {}}
+    measures |= {"ii": shares(laboratory, "II-2"), "iii": shares(laboratory, "III-3")}
     for period in PERIODS:
         parts = {request: percent.value for request, percent in shares(laboratory, period).items()}
         measures["vsio"][period] = parts.pop("vsio")
@@ -327,22 +329,32 @@ def _dominance() -> Measures:
     }
 
 
+UNBOUNDED = (
+    "these borders have no intervals, since too few resamples of the same hours have the same three regions"
+)
+
+
 def _region(pair: FrontierPair, name: str) -> Measures:
     """Stretch of problem state [%] in which a resource limits, NaN where it is nowhere, and words for it."""
     ends = region(pair, name)
     if ends is None:
         instead = ", ".join(f"{item.limit} up to {100 * item.high:.0f} %" for item in pair.regions)
         words = f"nowhere; what limits is {instead}"
-        return {"begin": np.nan, "end": np.nan, "words": words, "points": _limited_by(name, [])}
+        nowhere = {"begin": np.nan, "end": np.nan, "first": None, "last": None, "note": ""}
+        return {**nowhere, "words": words, "points": _limited_by(name, [])}
     low, high = (
         f"{end.value:.0f} %"
         + ("" if end.low is None or end.high is None else f" ({end.low:.0f} to {end.high:.0f})")
         for end in ends
     )
-    begin, end = (end.value for end in ends)
+    first, last = ends
+    begin, end = first.value, last.value
     inside = within(pair, begin / 100.0, end / 100.0)
     words = f"from {low} to {high} problem state"
-    return {"begin": begin, "end": end, "words": words, "points": _limited_by(name, inside)}
+    bounded = first.low is not None and last.low is not None
+    note = "" if bounded else f"; {UNBOUNDED}"
+    extent = {"begin": begin, "end": end, "first": first, "last": last, "note": note}
+    return {**extent, "words": words, "points": _limited_by(name, inside)}
 
 
 def _limited_by(name: str, points: Sequence[tuple[object, str]]) -> str:
@@ -404,7 +416,8 @@ def _free_fret(laboratory: Laboratory) -> Iterator[Claim]:
         way: 1e6 * (sums["free_s"] / sums["free_calls"] + sums["fret_s"] / sums["fret_calls"])
         for way, sums in totals.items()
     }
-    yield PAPER.claim("free-fret-share", {"share": share, "pair": pair})
+    measured = {way: interval(free_fret.shares_measured(laboratory, way)) for way in totals}
+    yield PAPER.claim("free-fret-share", {"share": share, "pair": pair, "measured": measured})
     fit = free_fret.calls(laboratory)
     calls = {request: 1e-3 * theta(fit, request).value for request in CALLS}
     stated = {request: fact(name).value for request, name in CALLS.items()}
@@ -461,7 +474,7 @@ def _significance(laboratory: Laboratory) -> Measures:
         words = f"; chance to find it by Student's test over days {power.by_t:.2f}"
         if power.detectable_by_t is not None:
             least = 100.0 * power.detectable_by_t
-            words += f", least difference found with a chance of 0.8 {least:.1f} points"
+            words += f", a difference of {least:.1f} points would be found with a chance of 0.8"
     tight = next(item for item in comparison.allowed if item.chosen)
     exact = ""
     if tight.smallest_p is not None:
@@ -474,6 +487,7 @@ def _significance(laboratory: Laboratory) -> Measures:
         "runs": laboratory.settings.replications,
         "difference": printed["problem_state_time"],
         "power": words,
+        "chance": None if power is None else power.by_t,
         "exact": exact,
     }
 

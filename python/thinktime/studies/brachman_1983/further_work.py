@@ -16,7 +16,7 @@ from thinktime.studies import charts
 from thinktime.studies.brachman_1983.components import block_time_s
 from thinktime.studies.brachman_1983.runs import PAPER, run_values
 from thinktime.studies.cells import Claim
-from thinktime.studies.estimates import interval
+from thinktime.studies.estimates import interval, scaled
 from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.study import Chapter
 
@@ -176,7 +176,11 @@ def between(changes: Mapping[str, Estimate]) -> str:
 def lowers(claim: str, changes: Mapping[str, Estimate], response: str = "") -> Claim:
     """Claim that a change lowers a response, by its relative changes with each load."""
     listed = "; ".join(f"{name} {in_words(change)}" for name, change in changes.items())
-    return PAPER.claim(claim, {"changes": changes}, f"{response}: {listed}" if response else listed)
+    smallest, largest = (
+        scaled(pick(changes.values(), key=lambda change: change.value), 100.0) for pick in (min, max)
+    )
+    measures = {"changes": changes, "smallest": smallest, "largest": largest}
+    return PAPER.claim(claim, measures, f"{response}: {listed}" if response else listed)
 
 
 # Swapping against paging on the same small machine, where the disk limits.

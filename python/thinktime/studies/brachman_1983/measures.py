@@ -90,7 +90,13 @@ def _good(whose: str, outs: Sequence[LeftOut]) -> Claim:
 
 def _saturated(laboratory: Laboratory) -> Claim:
     busy = {case.words: 100.0 * mean_of(laboratory, case, "controller_utilisation") for case in TWELVE}
-    return PAPER.claim("saturated", {"busy": busy, "least": min(busy, key=busy.__getitem__)})
+    least, most = (
+        interval(100.0 * of_case(laboratory, case, "controller_utilisation"))
+        for pick in (min, max)
+        for case in (pick(TWELVE, key=lambda case: busy[case.words]),)
+    )
+    ends = {"least": least, "most": most}
+    return PAPER.claim("saturated", {"busy": busy, "least": min(busy, key=busy.__getitem__), "ends": ends})
 
 
 def _needs_saturation(laboratory: Laboratory) -> Claim:
@@ -221,7 +227,11 @@ def _work_between_swaps(laboratory: Laboratory) -> Claim:
         of_case(laboratory, case, "file_transfers") / of_case(laboratory, case, "swaps")
         for case in (find(pc_ms=12, size=157, mm=memory, pn=12) for memory in (650, 1280))
     )
-    return PAPER.claim("work-between-swaps", {"ratio": interval(eight / four)})
+    before, after = (
+        of_case(laboratory, find(pc_ms=12, size=157, mm=memory, pn=12), "elapsed_s") for memory in (650, 1280)
+    )
+    gain = interval(100.0 * (after / before - 1.0))
+    return PAPER.claim("work-between-swaps", {"ratio": interval(eight / four), "gain": gain})
 
 
 def _seek_saved(laboratory: Laboratory) -> Claim:

@@ -230,7 +230,7 @@ def table_viii(outs: Sequence[LeftOut]) -> Iterator[Cell]:
 def applications() -> Iterator[Cell]:
     """Section 5.4, and numbers of the text about it."""
     for row in PAPER.rows(APPLICATIONS):
-        value = predict(*_sides(row))["ratio_as_printed"]
+        value = predict(*_sides(row)).number("ratio_as_printed")
         ratio, change = exact(value, "", 6), exact(100.0 * (value - 1.0), "%", 6)
         yield PAPER.recomputed(APPLICATIONS, row, "ratio_printed", ratio)
         yield PAPER.recomputed(APPLICATIONS, row, "change_percent_printed", change)

@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from thinktime.stats.difference import difference
+from thinktime.stats.difference import difference, ratio
 from thinktime.studies.cells import Claim, held
-from thinktime.studies.estimates import interval
+from thinktime.studies.estimates import interval, scaled
 from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.sekino_1969 import ctss_comparison, instruments, responses, think_time
 from thinktime.studies.sekino_1969.cpu_time import (
@@ -62,7 +62,9 @@ def _cpu_time(laboratory: Laboratory) -> Iterator[Claim]:
     above = [users for users in users_of(laboratory) if users >= LEAST_USERS]
     points = [component(decomposed_at(laboratory, users), CPU) for users in above]
     ends = {"least": LEAST_USERS, "last": above[-1]}
-    cpu_growth, fault_growth = (values[above[-1]] / values[LEAST_USERS] for values in (cpu, counts))
+    first, last = (decomposed_at(laboratory, users) for users in (LEAST_USERS, above[-1]))
+    cpu_growth = ratio(component(first, CPU), component(last, CPU))
+    fault_growth = ratio(faults(first), faults(last))
     yield PAPER.claim(
         "cpu-time-rises",
         {
@@ -70,6 +72,7 @@ def _cpu_time(laboratory: Laboratory) -> Iterator[Claim]:
             "cpu": _listed(cpu, ".0f", " ms"),
             "growth": cpu_growth,
             "steps": [difference(one, other) for one, other in pairwise(points)],
+            "per_user_ms": scaled(difference(points[0], points[-1]), 1.0 / (above[-1] - LEAST_USERS)),
         },
     )
     growth = {"cpu": cpu_growth, "faults": fault_growth}
@@ -134,6 +137,7 @@ def _instruments(laboratory: Laboratory) -> Iterator[Claim]:
 
 def _responses(laboratory: Laboratory) -> Iterator[Claim]:
     statistics = {"every": ("average_all", ()), "without": ("average_except_fortran", COMPILED)}
+    few = on_multics(laboratory, 6)
     for users in (6, 10, 17):
         run, column = on_multics(laboratory, users), f"multics_{users}_users_s"
         yield PAPER.claim(
@@ -144,17 +148,18 @@ def _responses(laboratory: Laboratory) -> Iterator[Claim]:
                     name: PAPER.printed(SUMMARY, {"statistic": statistic}, column).value
                     for name, (statistic, _) in statistics.items()
                 },
+                "per_user_s": interval((average(run) - average(few)) / (users - 6)) if users > 6 else None,
             },
         )
-    few, many = (fortran(on_multics(laboratory, users)) for users in (6, 17))
-    growth = one_run(many / few)
+    before, many = (fortran(on_multics(laboratory, users)) for users in (6, 17))
+    growth = one_run(many / before)
     yield PAPER.claim(
         "fortran-tenfold",
         {
-            "few_s": np.nanmean(few),
+            "few_s": np.nanmean(before),
             "many_s": np.nanmean(many),
             "one_run": {"low": growth.low, "high": growth.high},
-            "mean_ratio": interval(many / few),
+            "mean_ratio": interval(many / before),
             "printed": responses.stated_growth(),
         },
     )
@@ -170,11 +175,13 @@ def _responses(laboratory: Laboratory) -> Iterator[Claim]:
 
 def _both_systems(laboratory: Laboratory) -> Iterator[Claim]:
     users = ctss_comparison.REPORT_USERS
-    ctss_cpu = np.nanmean(ctss_comparison.report(laboratory, "average_cpu_time"))
-    cpu = {"multics": decomposed_at(laboratory, users).cpu.value, "ctss": ctss_cpu}
+    ctss_cpu = interval(ctss_comparison.report(laboratory, "average_cpu_time"))
+    cpu = {"multics": decomposed_at(laboratory, users).cpu, "ctss": ctss_cpu}
     yield PAPER.claim("comparable-cpu-time", {"cpu": cpu, "users": users})
-    multics, ctss = (float(np.nanmean(average(on(laboratory, 15)))) for on in (on_multics, on_ctss))
-    yield PAPER.claim("multics-slower", {"multics_s": multics, "ctss_s": ctss})
+    means = [average(on(laboratory, 15)) for on in (on_multics, on_ctss)]
+    multics, ctss = (float(np.nanmean(values)) for values in means)
+    each_s = dict(zip(("multics", "ctss"), map(interval, means), strict=True))
+    yield PAPER.claim("multics-slower", {"multics_s": multics, "ctss_s": ctss, "each_s": each_s})
     report = float(np.nanmean(ctss_comparison.report(laboratory, "average_system_response_time")))
     stated = PAPER.printed(SUMMARY, {"statistic": "average_all"}, "ctss_15_users_s").value
     yield PAPER.claim(

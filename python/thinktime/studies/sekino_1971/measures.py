@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 COLOURS = {
     "useful_work": "user",
-    "page_fault": "iowait",
+    "page_fault": "net",
     "getwork": "system",
     "drum_interrupt": "interrupt",
     "interrupt": "queue",
@@ -100,9 +100,22 @@ def _measures(laboratory: Laboratory) -> Iterator[Claim]:
     useful = {item.words: interval(values(item, "useful_share"), factor=100.0) for item in (SMALL, FULL)}
     printed = {item.words: value_of(CAPACITY, item, "useful_work") for item in (SMALL, FULL)}
     yield PAPER.claim("percentile-throughput", {"ours": useful, "published": printed})
+    processors = {
+        name: values(item, "useful_share") * item.cpus
+        for name, item in (("small", SMALL), ("large", LARGE), ("full", FULL))
+    }
     change = interval(values(FULL, "useful_share") - values(SMALL, "useful_share"), factor=100.0)
     yield PAPER.claim(
-        "throughput-falls", {"change": change, "published": printed[FULL.words] - printed[SMALL.words]}
+        "throughput-falls",
+        {
+            "change": change,
+            "published": printed[FULL.words] - printed[SMALL.words],
+            "work": {name: interval(work) for name, work in processors.items()},
+            "more": {
+                "core": interval(processors["large"] - processors["small"]),
+                "both": interval(processors["full"] - processors["small"]),
+            },
+        },
     )
     for event in ("page_fault", "getwork", "drum_interrupt"):
         response = f"{event}_between_s"

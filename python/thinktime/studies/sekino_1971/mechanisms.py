@@ -191,7 +191,8 @@ def _claim(laboratory: Laboratory, name: str, off: Parameters) -> Claim:
     full = FULL.parameters
     comparison = Comparison(name=name, before={**full, **off}, after=full)
     changes = {words(event): comparison.change(laboratory, f"{event}_overhead_s", 1000.0) for event in RISING}
-    return PAPER.claim(name, {"changes": changes})
+    of = {event.replace(" ", "_"): change for event, change in changes.items()}
+    return PAPER.claim(name, {"changes": changes, "of": of})
 
 
 def _overheads(laboratory: Laboratory) -> document.Figure:

@@ -5,17 +5,43 @@ function explore() {
   const form = document.getElementById("controls");
   const shared = document.getElementById("shared");
   const answer = document.querySelector(".answer");
+  const beware = document.getElementById("beware");
   const inputs = new Map(data.controls.map(({ name }) => [name, document.getElementById(`control-${name}`)]));
   const options = new Map(data.controls.map((control) => [control.name, control.options]));
   const option = (name) => options.get(name)[Number(inputs.get(name).value)];
-  const at = ({ by, values }) =>
-    values[by.reduce((index, name) => index * options.get(name).length + Number(inputs.get(name).value), 0)];
+  const at = ({ by, values }, others = {}) => values[by.reduce(
+    (index, name) => index * options.get(name).length + (others[name] ?? Number(inputs.get(name).value)), 0)];
   const rows = ({ fields, ...varied }) =>
     at(varied).map((row) => Object.fromEntries(fields.map((field, place) => [field, row[place]])));
 
   function address() {
     const pairs = data.controls.map(({ name }) => `${name}=${encodeURIComponent(option(name)[1])}`);
     return `#plan?${pairs.join("&")}`;
+  }
+
+  function items(varied) {
+    return at(varied).map((text) => {
+      const line = document.createElement("li");
+      line.className = "follows";
+      line.textContent = data.texts[text];
+      return line;
+    });
+  }
+
+  // The rows of a data table: one for each option of a control.
+  function list(table, columns, along) {
+    const body = document.querySelector(`#table-${table} tbody`);
+    body.replaceChildren(...options.get(along).map(([text], place) => {
+      const row = document.createElement("tr");
+      const cells = columns.map((name) => data.texts[at(data.readings[name], { [along]: place })]);
+      for (const [column, cell] of [text, ...cells].entries()) {
+        const made = document.createElement(column ? "td" : "th");
+        if (!column) made.scope = "row";
+        made.textContent = cell;
+        row.append(made);
+      }
+      return row;
+    }));
   }
 
   let waiting;
@@ -25,24 +51,23 @@ function explore() {
       input.setAttribute("aria-valuetext", option(name)[0]);
     }
     answer.querySelectorAll(".follows").forEach((line) => line.remove());
-    const lines = at(data.lines).map((text) => {
-      const line = document.createElement("li");
-      line.className = "follows";
-      line.textContent = data.texts[text];
-      return line;
-    });
-    answer.prepend(...lines);
+    answer.prepend(...items(data.lines));
+    beware.querySelector("ul").replaceChildren(...items(data.caveats));
+    beware.hidden = !at(data.caveats).length;
     for (const [name, varied] of Object.entries(data.readings)) {
       document.getElementById(`reading-${name}`).textContent = data.texts[at(varied)];
     }
-    for (const [name, { data: sets, ends }] of Object.entries(data.figures)) {
+    for (const [name, { data: sets, ends, words, table }] of Object.entries(data.figures)) {
+      document.getElementById(`figure-${name}-words`).textContent = data.texts[at(words)];
+      list(...table);
       redraw(name, {
         data: Object.fromEntries(Object.entries(sets).map(([set, varied]) => [set, rows(varied)])),
         ends: Object.fromEntries(Object.entries(ends).map(([end, varied]) => [end, at(varied)])),
       });
     }
     const chosen = data.controls.map(({ name }) => option(name)[2]).filter(Boolean);
-    document.getElementById("command").textContent = [data.command, ...chosen].join(" ");
+    document.getElementById("command").textContent = chosen.reduce(
+      (command, argument) => (argument.startsWith(",") ? command + argument : `${command} ${argument}`), data.command);
     shared.href = address();
   }
 

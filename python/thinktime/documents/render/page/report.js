@@ -91,6 +91,52 @@ function contents() {
   links.forEach((_, name) => { const target = document.getElementById(name); if (target) watch.observe(target); });
 }
 
+// Instants in the zone of the reader; the page itself has them in UTC, so that it is the same everywhere.
+function instants() {
+  const fields = { year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit" };
+  const local = new Intl.DateTimeFormat("en-GB", { ...fields, hourCycle: "h23", timeZoneName: "short" });
+  for (const element of document.querySelectorAll("time")) {
+    const part = Object.fromEntries(local.formatToParts(new Date(element.dateTime)).map(({ type, value }) => [type, value]));
+    element.title = element.textContent;
+    element.textContent =
+      `${part.year}-${part.month}-${part.day} ${part.hour}:${part.minute}:${part.second} ${part.timeZoneName}`;
+  }
+}
+
+// What is folded opens where a link leads into it, and on paper.
+function folds() {
+  const open = () => {
+    const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!target) return;
+    for (let at = target; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
+    target.querySelectorAll(":scope > details.folded").forEach((one) => { one.open = true; });
+    target.scrollIntoView();
+  };
+  window.addEventListener("hashchange", open);
+  open();
+  const printed = "details:not(.data), details.more";
+  window.addEventListener("beforeprint", () => document.querySelectorAll(printed).forEach((one) => {
+    if (!one.open) { one.open = true; one.dataset.printed = "yes"; }
+  }));
+  window.addEventListener("afterprint", () => document.querySelectorAll("[data-printed]").forEach((one) => {
+    one.open = false;
+    delete one.dataset.printed;
+  }));
+}
+
+// Only tables that scroll are stations of the keyboard.
+function stations() {
+  const tables = document.querySelectorAll(".scroll");
+  const seen = new ResizeObserver((entries) => entries.forEach(({ target }) => {
+    const scrolls = target.scrollWidth > target.clientWidth || target.scrollHeight > target.clientHeight;
+    if (scrolls) target.tabIndex = 0; else target.removeAttribute("tabindex");
+  }));
+  tables.forEach((table) => seen.observe(table));
+}
+
 theme();
+instants();
+folds();
+stations();
 const redraw = charts();
 contents();

@@ -1,27 +1,22 @@
-"""Base of all results: plain values, a data frame and a short representation of the same fields."""
+"""Base of all results (of questions, simulations, plays, models): plain values, a frame, a short text."""
 
 from __future__ import annotations
 
 import dataclasses
 import html
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from thinktime.errors import InputError
 from thinktime.escape import escaped
-from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
+from thinktime.notation import estimate as in_print
+from thinktime.stats.estimate import Caveat, Estimate, NotApplicable, Plain
 from thinktime.stats.hypothesis import SignificanceTest
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from thinktime.documents.document import Cell
-    from thinktime.log import Log
-
-_Result = TypeVar("_Result")
 
 SHOWN_MAX = 20
 """Rows of the main table that a notebook shows; `Result.to_frame` has all of them."""
@@ -55,7 +50,7 @@ class Result:
     MAIN: ClassVar[str] = ""
     """Field that holds the records of the main table; empty where the result itself is its only record."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Plain]:
         """All fields as nested dictionaries, lists, numbers and strings, ready for JSON, in SI units.
 
         An estimate is a dictionary of its value, unit, interval, n and method; a number that is not finite
@@ -108,83 +103,16 @@ class Result:
         return title + _html_table(self._records()) if self.MAIN else title
 
 
-def check_log(value: object, argument: str = "log") -> Log:
-    """`value`, if it is an open log; called first by every analysis.
-
-    Raises
-    ------
-    TypeError
-        It is something else, such as a path; the message names the argument and the remedy.
-    """
-    from thinktime.log import Log
-
-    if isinstance(value, Log):
-        return value
-    if isinstance(value, (str, Path)):
-        raise TypeError(
-            f"{argument} is the path {str(value)!r}, not an open log: pass Log.open({str(value)!r}) instead"
-        )
-    raise TypeError(f"{argument} must be a thinktime.Log, not {type(value).__name__}: open one with Log.open")
-
-
-def check_logs(logs: object, names: Sequence[str], least: int = 2) -> Sequence[Log]:
-    """`logs`, if they are open logs with different names; called first by every comparison.
-
-    Raises
-    ------
-    TypeError
-        `logs` is not a sequence of logs.
-    InputError
-        There are fewer than `least`, or not as many names, or two have the same name.
-    """
-    if isinstance(logs, str) or not isinstance(logs, Sequence):
-        raise TypeError(f"logs must be a sequence of thinktime.Log, not {type(logs).__name__}")
-    for number, log in enumerate(logs):
-        check_log(log, f"logs[{number}]")
-    if len(logs) < least:
-        raise InputError(f"logs: {len(logs)} given; a comparison needs {least} or more")
-    if len(names) != len(logs):
-        raise InputError(f"names: {len(names)} for {len(logs)} logs; give each log one name")
-    if len(set(names)) < len(names):
-        raise InputError(f"names: {', '.join(names)} are not all different; give each log its own")
-    return logs
-
-
-def all_or_reason(
-    names: Sequence[str], results: Iterable[_Result | NotApplicable]
-) -> tuple[_Result, ...] | NotApplicable:
-    """Results of several logs; or the first that does not apply, its reason preceded by the log's name."""
-    collected = []
-    for name, result in zip(names, results, strict=True):
-        if isinstance(result, NotApplicable):
-            return NotApplicable(f"{name}: {result.reason}", result.remedy)
-        collected.append(result)
-    return tuple(collected)
-
-
-def check_level(level: float, argument: str = "level") -> float:
-    """`level`, if it is a confidence between 0 and 1.
-
-    Raises
-    ------
-    InputError
-        `level` is out of range; the remedy for 95 suggests 0.95.
-    """
-    if isinstance(level, (int, float)) and 0.0 < level < 1.0:
-        return level
-    remedy = f"; write {level / 100:g}" if isinstance(level, (int, float)) and 1 < level < 100 else ""
-    raise InputError(f"{argument} is {level!r}, but a confidence lies between 0 and 1{remedy}")
-
-
 def _fields(record: Any) -> tuple[dataclasses.Field[Any], ...]:
-    return dataclasses.fields(record)
+    # A field with an underscore is a means of the object, not a part of its result.
+    return tuple(item for item in dataclasses.fields(record) if not item.name.startswith("_"))
 
 
 def _is_record(value: object) -> bool:
     return dataclasses.is_dataclass(value) and not isinstance(value, type)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any) -> Plain:
     """`value` of plain Python types."""
     if value is None or isinstance(value, (str, bool, int)):
         return value
@@ -202,6 +130,8 @@ def _plain(value: Any) -> Any:
         return str(value)
     if hasattr(value, "tolist"):  # NumPy's arrays and scalars
         return _plain(value.tolist())
+    if hasattr(value, "to_dicts"):  # polars' data frames
+        return _plain(value.to_dicts())
     return [_plain(item) for item in value]
 
 
@@ -239,12 +169,10 @@ def _cells(record: Any) -> dict[str, dict[str, object]]:
 
 def _brief(value: Any) -> str:
     """`value` in a few words."""
-    from thinktime.documents import format as shown
-
     if value is None:
         return "none"
     if isinstance(value, Estimate):
-        return f"{shown.estimate(value)} (n = {value.n})"
+        return f"{in_print(value)} (n = {value.n})"
     if isinstance(value, NotApplicable):
         return f"not applicable: {value.reason}"
     if isinstance(value, Caveat):
@@ -283,10 +211,9 @@ def _in_html(text: str) -> str:
 
 def _html_table(records: Sequence[Any]) -> str:
     """Records as an HTML table, estimates with their interval."""
-    from thinktime.documents import format as shown
 
-    def text(value: Cell) -> str:
-        return _in_html(shown.estimate(value) if isinstance(value, Estimate) else _brief(value))
+    def text(value: Any) -> str:
+        return _in_html(in_print(value) if isinstance(value, Estimate) else _brief(value))
 
     rows = [{name: value for name, value, _ in _leaves(record)} for record in records[:SHOWN_MAX]]
     names = list(dict.fromkeys(name for row in rows for name in row))

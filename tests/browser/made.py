@@ -1,0 +1,142 @@
+"""A page of every kind that thinktime makes, and what all tests of them wait for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from selenium import webdriver
+from selenium.webdriver.support.ui import WebDriverWait
+
+from reports import synthetic_machine
+from thinktime.cli import run
+from thinktime.documents.document import Document
+from thinktime.documents.render import render
+from thinktime.studies import load
+from thinktime.studies.laboratory import Settings
+from thinktime.studies.study import run as run_study
+from thinktime.studies.study_report import report as study_report
+
+Open = Callable[..., webdriver.Chrome]
+SITE = """
+cpus = 2
+think_time = "5 s"
+memory = "4 GB"
+[demand]
+cpu = "150 +- 20 ms"
+[user_memory]
+mean = "60 +- 6 MB"
+sd = "20 MB"
+"""
+STUDIED = {"configuration", "modified", "recomputed"}
+"""Parts of Anderson and Sargent (1974) that are quick to run."""
+DESIGN = """
+system = "network"
+seed = 1
+replications = 3
+responses = ["mean_response_s"]
+
+[parameters]
+think = "exponential(mean=5)"
+length = 300
+warm_up = 60
+
+[[parameters.stations]]
+name = "processor"
+service = "exponential(mean=0.4)"
+
+[factors]
+users = [5, 10]
+stations.processor.discipline = ["fcfs", "processor_sharing"]
+"""
+
+
+def drawn(browser: webdriver.Chrome) -> None:
+    """Wait until every chart that can be seen is drawn to its width."""
+    WebDriverWait(browser, 30).until(
+        lambda driver: driver.execute_script(
+            "return [...document.querySelectorAll('.plot')]"
+            ".every(plot => plot.dataset.live === 'yes' || !plot.checkVisibility())"
+        )
+    )
+
+
+def unfold(browser: webdriver.Chrome) -> None:
+    """Open everything that is folded, and wait for its charts."""
+    for folded in ("details:not(.data)", "details"):
+        browser.execute_script(
+            "document.querySelectorAll(arguments[0]).forEach(one => { one.open = true; })", folded
+        )
+        if folded != "details":  # the data of the figures make the page longer than the window
+            drawn(browser)
+
+
+def played_log(folder: Path) -> Path:
+    """Log of the synthetic machine, on which synthetic users played."""
+    return synthetic_machine.write(folder / "played")
+
+
+def report_page(report: Document, folder: Path) -> Path:
+    """Page of a report."""
+    path = folder / "report.html"
+    path.write_text(render(report, "html"), encoding="utf-8")
+    return path
+
+
+def size_page(folder: Path) -> Path:
+    """Page of a size with its controls, of a machine given by its figures."""
+    site = folder / "site.toml"
+    site.write_text(SITE)
+    return written(folder / "size.html", "size", "--from", str(site), "--users", "10,20")
+
+
+def study_page(folder: Path) -> Path:
+    """Page of some parts of a study."""
+    study = load("anderson-sargent-1974")
+    parts = tuple(part for part in study.paper.parts if part.name in STUDIED)
+    quick = replace(study, paper=replace(study.paper, parts=parts))
+    path = folder / "study.html"
+    path.write_text(
+        render(study_report(run_study(quick, Settings(replications=8))), "html"), encoding="utf-8"
+    )
+    return path
+
+
+def experiment_page(folder: Path) -> Path:
+    """Page of a small experiment."""
+    design = folder / "design.toml"
+    design.write_text(DESIGN)
+    return written(folder / "experiment.html", "experiment", str(design))
+
+
+def compared_page(folder: Path) -> Path:
+    """Report of two logs, one without interactions, so that it has sections without an answer."""
+    frames = synthetic_machine.make(users=2)
+    first = synthetic_machine.write(folder / "before", frames)
+    frames.interactions = frames.interactions.clear()
+    second = synthetic_machine.write(folder / "after", frames)
+    return written(folder / "compared.html", "report", str(first), str(second))
+
+
+def recorded_page(folder: Path) -> Path:
+    """Report of a recording of this machine."""
+    log = str(folder / "recorded")
+    assert run(["record", "-i", "0.1s", "-d", "4s", "-o", log]) == 0
+    return written(folder / "recorded.html", "report", log)
+
+
+def paging_page(folder: Path) -> Path:
+    """Page of a prediction over a range."""
+    return written(folder / "paging.html", "predict", "paging", "--core", "128..256..128", "--levels", "4")
+
+
+def answer_page(log: Path, folder: Path) -> Path:
+    """Page of one question."""
+    return written(folder / "answer.html", "analyse", "capacity", str(log))
+
+
+def written(path: Path, *command: str) -> Path:
+    """Page that a command writes."""
+    assert run([*command, "-o", str(path)]) == 0
+    return path

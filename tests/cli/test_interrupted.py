@@ -1,0 +1,106 @@
+"""Ctrl-C has status 130 everywhere, one line on what is kept, and a log that says that it is a part."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from thinktime import reports
+from thinktime.cli import run
+from thinktime.log import Log
+from thinktime.sources.simulated import resume, simulate
+
+CODE = "import sys; sys.argv[0] = 'thinktime'; from thinktime.cli import main; main()"
+DESIGN = """
+system = "apl360"
+seed = 1
+replications = 4
+[parameters]
+length = 20000
+[factors]
+users = [30, 31, 32, 33, 34, 35]
+"""
+
+
+def part(path: Path) -> None:
+    """Log of a simulation of eight replications that is interrupted after two."""
+
+    def stop(done: int) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    made = simulate("apl360", {"users": 2, "length": 60.0}, seed=1, replications=8)
+    with pytest.raises(KeyboardInterrupt):
+        made.record(path, trace=True, progress=stop)
+
+
+def test_a_part_of_a_simulation_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "run"
+    part(path)
+    log = Log.open(path)
+    said = "2 of 8 replications are in the log"
+    (defect,) = log.check()
+    assert (defect.severity, said in defect.message) == ("note", True)
+    finding = reports.build([log]).findings[0]
+    assert (finding.tone, said in finding.text) == ("warning", True)
+    assert run(["check", str(path)]) == 0
+    assert said in capsys.readouterr().out
+    assert run(["logs", str(tmp_path), "--format", "json"]) == 0
+    assert '"is_ended": false' in capsys.readouterr().out
+
+
+def test_the_rest_completes_it_and_a_whole_one_says_nothing(tmp_path: Path) -> None:
+    path, whole = tmp_path / "run", tmp_path / "whole"
+    part(path)
+    resume(path, replications=6).record(path, trace=True, mode="resume")
+    simulate("apl360", {"users": 2, "length": 60.0}, seed=1, replications=8).record(whole, trace=True)
+    for each in (path, whole):
+        log = Log.open(each)
+        assert len(log.manifest["sessions"]) == 8
+        assert log.unfinished == ""
+        assert log.check() == []
+    part(whole.with_name("third"))
+    simulate("apl360", {"users": 2, "length": 60.0}, seed=1).record(whole.with_name("third"), mode="replace")
+    assert Log.open(whole.with_name("third")).unfinished == ""
+
+
+def interrupted(arguments: list[str], folder: Path, is_time: Callable[[], bool]) -> tuple[int, str]:
+    """Status and errors of a command that gets SIGINT as soon as it is time."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", CODE, *arguments],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not is_time() and process.poll() is None:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    return process.wait(120), process.communicate()[1]
+
+
+def test_every_command_says_what_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "design.toml").write_text(DESIGN)
+    simulation = shlex.split("simulate apl360 -p users=2 -p length=1000 --replications 400 -o sim")
+    cases: list[tuple[list[str], Callable[[], bool], str]] = [
+        (simulation, (tmp_path / "sim" / "unfinished").exists, "of 400 replications; the same"),
+        (
+            ["experiment", "design.toml"],
+            (tmp_path / "design" / "runs.json").exists,
+            "kept; --resume continues",
+        ),
+    ]
+    for arguments, is_time, words in cases:
+        status, errors = interrupted(arguments, tmp_path, is_time)
+        assert status == 130, errors
+        (line,) = errors.splitlines()
+        assert line.startswith("thinktime: interrupted; ")
+        assert words in line

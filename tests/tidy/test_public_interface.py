@@ -1,0 +1,91 @@
+"""What a user of the library is offered has types: no result and no argument is just anything."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import thinktime
+from thinktime.results import Result
+
+ANY = re.compile(r"\bAny\b")
+
+
+def offered() -> dict[str, Any]:
+    """Functions and classes at the top of the package, and every result with the records it consists of."""
+    found = {name: getattr(thinktime, name) for name in thinktime.CONTENTS}
+    for room in ("analyses", "models", "sources", "predictions"):
+        package = importlib.import_module(f"thinktime.{room}")
+        for item in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            module = importlib.import_module(item.name)
+            classes = {
+                name: value
+                for name, value in vars(module).items()
+                if inspect.isclass(value) and value.__module__ == module.__name__ and name[0] != "_"
+            }
+            if any(issubclass(value, Result) for value in classes.values()):
+                found |= {
+                    f"{item.name}.{name}": value for name, value in classes.items() if is_dataclass(value)
+                }
+    return found
+
+
+def annotations(value: Any) -> Iterator[tuple[str, str]]:
+    """Place and text of every public annotation of a function or class."""
+    if inspect.isfunction(value):
+        for name, text in value.__annotations__.items():
+            yield name, str(text)
+    elif inspect.isclass(value):
+        if is_dataclass(value):
+            yield from ((item.name, str(item.type)) for item in fields(value) if item.name[0] != "_")
+        for name, member in vars(value).items():
+            function = getattr(member, "fget", None) or getattr(member, "__func__", member)
+            if inspect.isfunction(function) and (name[0] != "_" or name in ("__init__", "__getitem__")):
+                yield from ((f"{name}({part})", text) for part, text in annotations(function))
+
+
+def untyped(things: dict[str, Any]) -> list[str]:
+    return [
+        f"{name}: {place}: {text}"
+        for name, value in things.items()
+        for place, text in annotations(value)
+        if ANY.search(text)
+    ]
+
+
+def test_nothing_that_is_offered_is_just_anything():
+    assert not untyped(offered())
+
+
+def test_a_hole_in_the_types_is_seen():
+    def hole(log: Any) -> dict[str, Any]: ...
+
+    class Holes:
+        def method(self) -> Any: ...
+
+        @property
+        def value(self) -> list[Any]: ...
+
+    assert len(untyped({"hole": hole, "Holes": Holes})) == 4
+
+
+def test_the_walk_reaches_results_and_their_records():
+    names = offered()
+    for name in ("Simulated", "Played", "thinktime.analyses.overhead.result.Overhead"):
+        assert issubclass(names[name], Result)
+    assert "thinktime.analyses.overhead.result.Cost" in names
+
+
+@pytest.mark.parametrize("name", sorted(thinktime.CONTENTS))
+def test_everything_offered_says_what_it_is(name):
+    value = getattr(thinktime, name)
+    documented = value if inspect.isroutine(value) or inspect.isclass(value) else SimpleNamespace(__doc__="-")
+    assert documented.__doc__
