@@ -7,7 +7,9 @@
 //! # Limitations
 //! The kernel sends the message before it gives back the memory of the process, and the CPU time in it is that of the
 //! last tick or switch of the task. For a task that never slept, the time of its life less its waiting for a CPU is
-//! closer. The rest appears in the totals of the process that waits for it, and the census counts it from there.
+//! closer, but holds what the hypervisor took from it too: of all such time of an interval, as much is left out as was
+//! taken from the machine. The rest appears in the totals of the process that waits for it, and the census counts it
+//! from there.
 //!
 //! The user is the real one, not the effective. Needs CAP_NET_ADMIN in the initial user and process namespaces.
 
@@ -93,6 +95,8 @@ struct Task {
     usage: Usage,
     /// User and system time by the tick [ns].
     ticks_ns: (u64, u64),
+    /// CPU time in it that is known from the life of the task only [ns].
+    by_life_ns: u64,
     /// CPU time that is probably not in it [ns].
     missing_ns: u64,
     /// Life of the process until now [ns].
@@ -122,6 +126,8 @@ pub struct Departed {
     pub ticks_ns: (u64, u64),
     /// The part of its CPU time in which it left the CPU to others, by the priority at its end [ns].
     pub low_priority_ns: u64,
+    /// The part of its CPU time that is known from its life only: what a hypervisor took may be in it [ns].
+    pub by_life_ns: u64,
     /// CPU time that is probably not in the usage: since the last tick, and for giving back memory [ns].
     pub missing_ns: u64,
     /// Time from start to end, summed [ns].
@@ -223,6 +229,7 @@ fn task(record: &[u8]) -> Option<Task> {
             ..Usage::default()
         },
         ticks_ns: (nanoseconds(USER_TIME_OFFSET)?, nanoseconds(SYSTEM_TIME_OFFSET)?),
+        by_life_ns: exact_ns - run_ns,
         missing_ns: END_NS
             .saturating_add(faults_minor.min(pages_max).saturating_mul(PAGE_NS))
             .saturating_add(since_tick_ns),
@@ -294,9 +301,12 @@ impl Exits {
     }
 
     /// The processes that ended since the last sample, given after a scan of all processes.
-    pub fn at_sample(&mut self, now: Moment) -> io::Result<&Departures> {
+    ///
+    /// `stolen_ns` is the time that a hypervisor took from all CPUs meanwhile.
+    pub fn at_sample(&mut self, now: Moment, stolen_ns: u64) -> io::Result<&Departures> {
         self.receive(now)?;
         let ends = &mut self.ends;
+        ends.departures.leave_out(stolen_ns);
         ends.departures.is_complete = ends.losses == 0 && ends.sampled.is_some();
         ends.sampled = Some(now);
         Ok(&ends.departures)
@@ -379,6 +389,7 @@ impl Ends {
             task.usage += part.usage;
             task.ticks_ns.0 = task.ticks_ns.0.saturating_add(part.ticks_ns.0);
             task.ticks_ns.1 = task.ticks_ns.1.saturating_add(part.ticks_ns.1);
+            task.by_life_ns = task.by_life_ns.saturating_add(part.by_life_ns);
             // A process has the name, the user and the priority of its first task.
             if part.pid == part.process && task.pid != task.process {
                 (task.pid, task.name, task.uid) = (part.pid, part.name, part.uid);
@@ -393,7 +404,9 @@ impl Ends {
         }
         if let Some((run_ns, wait_ns)) = task.process_ns {
             // Also of tasks that ended before the recorder began.
-            task.usage.exact_ns = task.usage.exact_ns.max(run_ns);
+            if run_ns >= task.usage.exact_ns {
+                (task.usage.exact_ns, task.by_life_ns) = (run_ns, 0);
+            }
             task.usage.wait_ns = task.usage.wait_ns.max(wait_ns);
         }
         self.departures.single.push(self.departed(&task, now));
@@ -413,6 +426,7 @@ impl Ends {
             usage: task.usage,
             low_priority_ns: if task.is_low_priority { task.usage.exact_ns } else { 0 },
             ticks_ns: task.ticks_ns,
+            by_life_ns: task.by_life_ns,
             missing_ns: task.missing_ns,
             lifetime_ns: task.elapsed_ns,
             count: 1,
@@ -424,6 +438,25 @@ impl Ends {
 }
 
 impl Departures {
+    /// Leaves out of what is known from lives only as much as was stolen: from each the same share.
+    fn leave_out(&mut self, stolen_ns: u64) {
+        let all = || self.single.iter().chain(self.grouped.values());
+        let by_life_ns = all().fold(0u64, |sum, departed| sum.saturating_add(departed.by_life_ns));
+        let stolen_ns = stolen_ns.min(by_life_ns);
+        if stolen_ns == 0 {
+            return;
+        }
+        for departed in self.single.iter_mut().chain(self.grouped.values_mut()) {
+            // Rounded up: what is too little comes with the totals of the parent, what is too much comes twice.
+            let share = (u128::from(departed.by_life_ns) * u128::from(stolen_ns)).div_ceil(by_life_ns.into());
+            let out_ns = u64::try_from(share).unwrap_or(u64::MAX);
+            departed.by_life_ns = departed.by_life_ns.saturating_sub(out_ns);
+            departed.usage.exact_ns = departed.usage.exact_ns.saturating_sub(out_ns);
+            departed.low_priority_ns = departed.low_priority_ns.saturating_sub(out_ns);
+            departed.missing_ns = departed.missing_ns.saturating_add(out_ns / 2);
+        }
+    }
+
     /// Adds a process to those with the same parent, user and name.
     fn group(&mut self, departed: Departed) {
         // Its children that were grouped before belong to its own parent now, as what they used does in the kernel.
@@ -452,6 +485,7 @@ impl Departures {
         sum.ticks_ns.0 = sum.ticks_ns.0.saturating_add(departed.ticks_ns.0);
         sum.ticks_ns.1 = sum.ticks_ns.1.saturating_add(departed.ticks_ns.1);
         sum.low_priority_ns = sum.low_priority_ns.saturating_add(departed.low_priority_ns);
+        sum.by_life_ns = sum.by_life_ns.saturating_add(departed.by_life_ns);
         sum.missing_ns = sum.missing_ns.saturating_add(departed.missing_ns);
         sum.lifetime_ns = sum.lifetime_ns.saturating_add(departed.lifetime_ns);
         sum.count += departed.count;
@@ -484,6 +518,9 @@ pub(crate) fn hostile<'a>(messages: impl Iterator<Item = &'a [u8]>) {
     assert!(single.0 + ends.losses <= taken, "{} ends and {} losses of {taken}", single.0, ends.losses);
     ends.group();
     assert_eq!(single, sums(&ends));
+    let stolen_ns = single.0.saturating_mul(1_000_000);
+    ends.departures.leave_out(stolen_ns);
+    assert!(single.1.exact_ns - sums(&ends).1.exact_ns <= stolen_ns.saturating_add(single.0));
     assert!(ends.departures.single.iter().all(|departed| !departed.is_new));
 }
 
@@ -514,6 +551,8 @@ pub(crate) mod tests {
         alive_us: u64,
         /// Waiting for a disk [ns].
         io_delay_ns: u64,
+        /// Times at which it slept.
+        sleeps: u64,
     }
 
     /// The only task of a process, as the tests change it.
@@ -527,6 +566,7 @@ pub(crate) mod tests {
         process_run_ns: None,
         alive_us: 1000,
         io_delay_ns: 0,
+        sleeps: 1,
     };
 
     fn message(told: &Told) -> Vec<u8> {
@@ -547,7 +587,7 @@ pub(crate) mod tests {
             (RUN_OFFSET, told.run_ns),
             (ELAPSED_OFFSET, told.alive_us),
             (PROCESS_ELAPSED_OFFSET, told.alive_us),
-            (SLEEPS_OFFSET, 1),
+            (SLEEPS_OFFSET, told.sleeps),
             (IO_DELAY_OFFSET, told.io_delay_ns),
         ] {
             put(at, &number.to_ne_bytes());
@@ -571,18 +611,19 @@ pub(crate) mod tests {
 
     fn told() -> impl Strategy<Value = Told> {
         let numbers = (1u32..20, 1u32..20, 0u32..20, 0u32..4);
-        let times = (any::<u64>(), any::<Option<u64>>(), 0u64..10_000_000, any::<u64>());
+        let times = (any::<u64>(), any::<Option<u64>>(), 0u64..10_000_000, any::<u64>(), 0u64..2);
         (numbers, any::<bool>(), times).prop_map(
-            |((pid, process, parent, uid), is_last, (run_ns, process_run_ns, alive_us, io_delay_ns))| Told {
-                pid,
-                process,
-                parent,
-                uid,
+            |(numbers, is_last, (run_ns, process_run_ns, alive_us, io_delay_ns, sleeps))| Told {
+                pid: numbers.0,
+                process: numbers.1,
+                parent: numbers.2,
+                uid: numbers.3,
                 run_ns,
                 is_last,
                 process_run_ns,
                 alive_us,
                 io_delay_ns,
+                sleeps,
             },
         )
     }
@@ -603,6 +644,38 @@ pub(crate) mod tests {
         assert_eq!((process.pid, process.uid, process.usage.exact_ns), (7, 5, 180));
         assert_eq!((process.parent, process.count, process.lifetime_ns), (1, 1, 1_000_000));
         assert_eq!(process.usage.io_wait_ns, 600_000, "of both tasks");
+    }
+
+    #[test]
+    fn what_is_known_from_a_life_only_leaves_room_for_what_a_hypervisor_took() {
+        // Neither slept, nor was read by a tick in its 1 and 3 ms of life.
+        let short = Told { sleeps: 0, run_ns: 0, ..TASK };
+        let long = Told { pid: 8, process: 8, alive_us: 3000, ..short };
+        // The same life with a sleep says nothing of CPU time.
+        let sleeper = Told { pid: 9, process: 9, alive_us: 3000, ..TASK };
+        for (stolen_ns, expected) in [
+            (0, [1_000_000, 3_000_000, 100]),
+            (2_000_000, [500_000, 1_500_000, 100]),
+            (60_000_000, [0, 0, 100]),
+        ] {
+            for is_grouped in [false, true] {
+                let mut ends = Ends { sampled: Some(moment(0)), ..Ends::default() };
+                for told in [&short, &long, &sleeper] {
+                    ends.take(&message(told), moment(5_000_000));
+                }
+                if is_grouped {
+                    ends.group();
+                }
+                ends.departures.leave_out(stolen_ns);
+                let departures = &ends.departures;
+                let all = departures.single.iter().chain(departures.grouped.values());
+                let used: Vec<_> = all.map(|departed| departed.usage.exact_ns).collect();
+                match is_grouped {
+                    false => assert_eq!(used, expected),
+                    true => assert_eq!(used.iter().sum::<u64>(), expected.iter().sum::<u64>()),
+                }
+            }
+        }
     }
 
     #[test]
@@ -656,21 +729,21 @@ pub(crate) mod tests {
             departures.single.iter().filter(|departed| departed.parent == own).count()
         };
         for exits in [&mut small, &mut large] {
-            assert!(!exits.at_sample(SystemClock.now()).unwrap().is_complete, "nothing came before");
+            assert!(!exits.at_sample(SystemClock.now(), 0).unwrap().is_complete, "nothing came before");
             exits.clear();
         }
         // Nobody reads meanwhile.
         run_and_wait(200, 65_534);
-        let complete = large.at_sample(SystemClock.now()).unwrap();
+        let complete = large.at_sample(SystemClock.now(), 0).unwrap();
         assert!(complete.is_complete && children(complete) >= 200, "{}", children(complete));
-        let lossy = small.at_sample(SystemClock.now()).unwrap();
+        let lossy = small.at_sample(SystemClock.now(), 0).unwrap();
         assert!(!lossy.is_complete && children(lossy) < 200, "{}", children(lossy));
         assert!(small.clear() > 0);
         assert_eq!(large.clear(), 0);
         // Others on this machine may fill so little room too, but not each time.
         let is_complete = (0..100).any(|_| {
             run_and_wait(1, 65_534);
-            let departures = small.at_sample(SystemClock.now()).unwrap();
+            let departures = small.at_sample(SystemClock.now(), 0).unwrap();
             let is_complete = departures.is_complete && children(departures) == 1;
             small.clear();
             is_complete

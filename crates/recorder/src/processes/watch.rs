@@ -99,6 +99,8 @@ pub struct Each {
     has_delays: bool,
     own_pid: Option<i32>,
     tick_ns: u64,
+    /// Time that a hypervisor took from all CPUs, since boot [tick].
+    stolen_ticks: Option<u64>,
     /// CPU time of a scan with each method that was tried [s].
     tried: BTreeMap<String, f64>,
     /// Most processes in one scan that were listed but could not be read.
@@ -137,6 +139,7 @@ impl Watch {
             has_delays: has_delays(root),
             own_pid,
             tick_ns,
+            stolen_ticks: None,
             tried,
             unreadable_max: 0,
         })))
@@ -227,10 +230,12 @@ impl Each {
         let ticks_at = |moment: Moment| u64::try_from(moment.boot_ns).unwrap_or(0) / self.tick_ns;
         let length_ns =
             since.map_or(0, |since| u64::try_from(now.monotonic_ns - since.monotonic_ns).unwrap_or(0));
+        let before = std::mem::replace(&mut self.stolen_ticks, machine.total.steal);
+        let stolen_ticks = before.zip(machine.total.steal).map(|(before, now)| now.saturating_sub(before));
         let none = Departures::default();
         // After the scan: a process that it did not find has told its end.
         let departures = match &mut self.exits {
-            Ok(exits) => exits.at_sample(SystemClock.now())?,
+            Ok(exits) => exits.at_sample(SystemClock.now(), stolen_ticks.unwrap_or(0) * self.tick_ns)?,
             Err(_) => &none,
         };
         let source = &mut self.source;

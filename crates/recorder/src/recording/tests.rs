@@ -468,6 +468,8 @@ struct Storm {
     users_s: f64,
     nobody_s: f64,
     inherited_s: f64,
+    /// Time that a hypervisor took, for whoever reads of a failure [s].
+    _stolen_s: f64,
     /// The log says that messages were lost.
     lost: bool,
 }
@@ -517,6 +519,7 @@ fn recorded_storm(is_narrow: bool) -> Option<Storm> {
         users_s: sum(vocabulary::users(), "cpu_exact_s", None),
         nobody_s: sum(vocabulary::users(), "cpu_exact_s", Some("uid:65534")),
         inherited_s: sum(vocabulary::users(), "inherited_s", None),
+        _stolen_s: sum(vocabulary::samples(), "steal_s", None),
         lost: log.manifest().incidents.iter().any(|incident| incident.kind == "exits_lost"),
     })
 }
