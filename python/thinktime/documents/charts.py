@@ -130,15 +130,24 @@ def stack(
     """
     import altair as alt
 
+    # Stacked here: Vega-Lite would first complete every segment with all instants of the others.
     ranks = {part.name: rank for rank, part in enumerate(series)}
+    tops: dict[tuple[object, object], float] = {}
+    drawn = []
+    for row in sorted(rows, key=lambda row: ranks[str(row["part"])]):
+        place = (row["segment"], row["t"])
+        low = tops.get(place, 0.0)
+        tops[place] = low + _float(row["value"])
+        ends = {"low": low, "high": tops[place]}
+        drawn.append({name: value for name, value in row.items() if name != "value"} | ends)
     chart = (
-        alt.Chart(_data([{**row, "rank": ranks[str(row["part"])]} for row in rows]))
+        alt.Chart(_data(drawn))
         .mark_area(interpolate="step-after", clip=True)
         .encode(
             x=_x(x, "t", nice=False),
-            y=_y(y, stack="zero"),
+            y=_y(y, "high", stack=None),
+            y2="low:Q",
             color=_colours("part", series),
-            order=alt.Order("rank:O"),
             detail="segment:N",
             tooltip=_tooltip(part=named[0], shown=named[1]),
         )
@@ -641,7 +650,7 @@ def strips(items: Sequence[Strip], x: Axis) -> Spec:
         ends = {"domainMin": 0} if item.high is None else {"domain": [0, item.high]}
         base = alt.Chart(_data(item.rows)).encode(
             x=time,
-            y=alt.Y("value:Q", axis=axis, scale=alt.Scale(**ends)),
+            y=alt.Y("value:Q", axis=axis, scale=alt.Scale(**ends), stack=None),
             detail="segment:N",
             tooltip=_tooltip(t=alt.Tooltip("t:Q", title=x.title, format=".4~g"), shown=item.title),
         )

@@ -35,6 +35,8 @@ VEGA_LITE = "6.4"
 """The version that this Altair writes; vl-convert carries several."""
 _MARKED = re.compile(rf"`(?P<code>[^`\n]+)`|{shown.MOMENT.pattern}")
 """Code in backticks, or an instant."""
+_ID, _URL = re.compile(r'\bid="([^"]+)"'), re.compile(r"url\(#([^)]+)\)")
+"""Names in a drawing, and references to them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,10 +195,10 @@ def _halves(section: Section) -> Iterator[str]:
 def _embedded(svg: str, name: str) -> str:
     """Drawing adapted to a page with others: unique names, and the size left to the page."""
     # Vega counts on from one drawing to the next: the same chart would not give the same bytes.
-    for number, old in enumerate(dict.fromkeys(re.findall(r'\bid="([^"]+)"', svg)), start=1):
-        svg = svg.replace(f'id="{old}"', f'id="{name}-{number}"').replace(
-            f"url(#{old})", f"url(#{name}-{number})"
-        )
+    found = enumerate(dict.fromkeys(_ID.findall(svg)), start=1)
+    names = {old: f"{name}-{number}" for number, old in found}
+    svg = _ID.sub(lambda match: f'id="{names[match[1]]}"', svg)
+    svg = _URL.sub(lambda match: f"url(#{names.get(match[1], match[1])})", svg)
     svg = re.sub(r'^<svg ([^>]*?) width="[\d.]+" height="[\d.]+"', r"<svg \1", svg)
     svg = _roomy(svg)
     # The caption and the table say it in words; a screen reader is spared the marks.

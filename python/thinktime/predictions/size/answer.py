@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from thinktime.errors import InputError
 from thinktime.models.sizing import ENDS, Changes, Courses, Fit, Machine
+from thinktime.predictions.size import disks
 from thinktime.predictions.size.cliff import MORE, Beyond, Full, Room, beyond, cliff
 from thinktime.predictions.size.goals import Goal
 from thinktime.predictions.size.measured import Measured
@@ -159,6 +160,8 @@ class Reached:
     """Where memory is full; None where it is not within the numbers looked at, or not known."""
     rules: tuple[Judged, ...]
     """Rules that others use, with their errors on the log."""
+    disks: tuple[disks.DiskThen, ...]
+    """Disks with the number of users that fits; empty where that is not known."""
 
     @property
     def answer(self) -> Fits:
@@ -373,6 +376,7 @@ def reached(known: Known, plan: Plan) -> Reached:
         most = min(2 * most, USERS_MOST)
     best = fits[0]
     number = best.at_least if best.users is None else int(best.users.value)
+    at = curves.row(number) if best.users is not None and number >= 1 else None
     return Reached(
         plan=plan,
         machine=curves.machine,
@@ -380,12 +384,20 @@ def reached(known: Known, plan: Plan) -> Reached:
         fits=fits,
         marginal_s=curves.marginal(number),
         knee=_knee(known.fitted, curves, plan),
-        at=curves.row(number) if best.users is not None and number >= 1 else None,
+        at=at,
         most=most,
         agreement=curves.percentiles.agreement(most),
         full=known.full(plan, curves),
         rules=known.judged(plan, curves),
+        disks=() if at is None else tuple(disks_then(known.measured, plan, at)),
     )
+
+
+def disks_then(measured: Measured, plan: Plan, row: Row) -> Iterator[disks.DiskThen]:
+    """How busy each disk would be at the throughput of a prediction."""
+    for disk in measured.disks:
+        busy = disk.busy(row.throughput, speed=plan.disk_speed, factor=plan.rest)
+        yield disks.DiskThen(disk=disk, busy=busy)
 
 
 def _knee(fitted: Fit, curves: Curves, plan: Plan) -> Estimate:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from thinktime.log import facts, interactions, observations
 from thinktime.log.periods import sessions
 from thinktime.models.sizing import Level, Machine
-from thinktime.predictions.size import memory
+from thinktime.predictions.size import disks, memory
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.series import batch_means
 from thinktime.stats.series.shares import quantile_in_time
@@ -80,6 +80,8 @@ class Measured:
     """CPU time of each interaction [s]."""
     memory: memory.Memory | None
     caveats: tuple[Caveat, ...]
+    disks: tuple[disks.Disk, ...] = ()
+    """Disks that the users kept busy, the busiest first; empty where none was recorded."""
     kinds: NDArray[np.str_] = field(default_factory=lambda: np.empty(0, dtype=np.str_))
     """Class of each interaction of `services`; empty where no log was measured."""
 
@@ -177,6 +179,7 @@ def measured(logs: Sequence[Log], names: Sequence[str]) -> Measured | NotApplica
         extra_cpu_s=extra,
         services=np.concatenate([part.service for found in parts.values() for part in found]),
         memory=memory.of_players(logs),
+        disks=disks.disks([part.watched for _, found in sorted(parts.items()) for part in found]),
         caveats=tuple(caveats),
         kinds=np.concatenate([part.kinds for found in parts.values() for part in found]),
     )
@@ -207,6 +210,8 @@ class _Part:
     """CPU time of work at low priority in these intervals."""
     machine_s: float
     """Length of these intervals."""
+    watched: disks.Watched
+    """The intervals of the machine that lie in it."""
 
 
 PIECES = 16
@@ -221,6 +226,7 @@ def _parts(log: Log, inputs: Interactions) -> Iterator[_Part]:
     think = inputs.columns["think_s"]
     cycle = float(np.nanmean(inputs.response)) + float(np.nanmean(think))
     observed = observations.read(log, [*BUSY, "cpu_exact_s", *observations.LOW_PRIORITY])
+    busy_s = disks.busy_times(log, observed.start_us, observed.length_s)
     for span in spans:
         inside = np.flatnonzero((due >= span.start) & (due <= span.end) & ~np.isnan(population))
         if not len(inside):
@@ -236,12 +242,13 @@ def _parts(log: Log, inputs: Interactions) -> Iterator[_Part]:
             start = first + min(SETTLING_CYCLES * cycle, SETTLING_MOST * (last - first))
             if last > start:
                 place = (start, last, span.end)
-                yield _part(inputs, observed, think, waited, place, int(population[rows[0]]))
+                yield _part(inputs, observed, busy_s, think, waited, place, int(population[rows[0]]))
 
 
 def _part(
     inputs: Interactions,
     observed: Observations,
+    busy_s: Mapping[str, Array],
     think: Array,
     waited: NDArray[np.bool_],
     span: tuple[float, float, float],
@@ -262,8 +269,15 @@ def _part(
         busy = observed.total(BUSY)[whole]
     known = ~np.isnan(busy)
     aside = np.minimum(np.nan_to_num(observed.low_priority()[whole][known]), busy[known])
+    begun, length = begin[whole], observed.length_s[whole]
     return _Part(
         users=users,
+        watched=disks.Watched(
+            users=users,
+            length_s=length,
+            completed=(np.searchsorted(ended, begun + length) - np.searchsorted(ended, begun)) * 1.0,
+            busy_s={name: values[whole] for name, values in busy_s.items()},
+        ),
         seconds=end - start,
         response=inputs.response[rows],
         cut=np.maximum(stop - due[open_], 0.0),

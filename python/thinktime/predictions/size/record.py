@@ -11,7 +11,7 @@ from thinktime.errors import InputError
 from thinktime.log import Log, border
 from thinktime.models.sizing import Fit, fit
 from thinktime.predictions.size import goals as goals_
-from thinktime.predictions.size.answer import Fits, Plan, Row, Size, Unknown
+from thinktime.predictions.size.answer import Fits, Plan, Row, Size, Unknown, disks_then
 from thinktime.predictions.size.cliff import Full
 from thinktime.predictions.size.measured import Measured, measured
 from thinktime.predictions.size.rules import OURS, Judged
@@ -20,7 +20,9 @@ from thinktime.results import Result
 from thinktime.stats.estimate import Estimate, NotApplicable, Plain
 
 UTILISATION = "utilisation"
-"""Quantity of a resource, which its object names: ``cpu``, or ``rest`` for what serves one at a time."""
+"""Quantity of a resource: ``cpu``, ``rest`` for what serves one interaction at a time, or a disk."""
+DISK = "disk:"
+"""Before the name of a disk."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -127,7 +129,7 @@ def of(answers: Answers) -> dict[str, Any]:
             for name, size in zip(answers.names, answers.sizes, strict=True)
         ],
         "goals": [_goal(one) for one in answers.first.found.fits],
-        "predictions": [*_measured(answers), *_predicted(answers.first)],
+        "predictions": [*_measured(answers), *_predicted(answers.first, answers.measured)],
         "checked": [
             {
                 "users": one.users,
@@ -220,14 +222,19 @@ def _measured(answers: Answers) -> Iterator[dict[str, Any]]:
             busy = one.machine_cpu / answers.measured.machine.cpus
             value = Estimate(value=busy, unit="share", n=one.n, method="counters of the machine")
             yield row(one.users, UTILISATION, value, "measured", resource="cpu")
+    for disk in answers.measured.disks:
+        for users, busy in disk.measured:
+            yield row(users, UTILISATION, busy, "measured", resource=f"{DISK}{disk.name}")
 
 
-def _predicted(size: Size) -> Iterator[dict[str, Any]]:
+def _predicted(size: Size, measured: Measured) -> Iterator[dict[str, Any]]:
     for one in size.rows:
         yield row(one.users, "response_s", one.response, "predicted")
         yield row(one.users, "p90_response_s", one.p90, "predicted")
         yield row(one.users, "throughput_per_s", one.throughput, "predicted")
         yield row(one.users, UTILISATION, one.utilisation, "predicted", resource="cpu")
         yield row(one.users, UTILISATION, one.rest, "predicted", resource="rest")
+        for then in disks_then(measured, size.found.plan, one):
+            yield row(one.users, UTILISATION, then.busy, "predicted", resource=f"{DISK}{then.disk.name}")
         if one.memory is not None:
             yield row(one.users, "memory_suffices", one.memory, "predicted")

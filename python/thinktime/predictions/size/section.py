@@ -12,7 +12,7 @@ from thinktime.documents.series import Point, Series
 from thinktime.documents.wording import listed
 from thinktime.models.sizing import ASSUMPTIONS, SOURCE, Fit
 from thinktime.predictions import prediction as predicted
-from thinktime.predictions.size import cliff, mix, rules, surface, words
+from thinktime.predictions.size import cliff, disks, mix, rules, surface, words
 from thinktime.predictions.size.answer import ClassPlan, Fits, Known, Plan, Size, size
 from thinktime.predictions.size.goals import Goal
 from thinktime.predictions.size.measured import Measured
@@ -168,6 +168,8 @@ def _details(answers: Answers, size: Size, *, on_page: bool) -> Iterator[Table]:
     found = mix.classes(answers.measured)
     if found:
         yield mix.table(found)
+    if size.found.disks:
+        yield disks.table(size.found.disks, size.found.number)
     yield _work(answers)
     yield predicted.assumptions_table("size", ASSUMPTIONS)
 

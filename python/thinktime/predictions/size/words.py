@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from thinktime.documents import format as shown
 from thinktime.documents.wording import listed
-from thinktime.predictions.size import cliff, rules
+from thinktime.predictions.size import cliff, disks, rules
 from thinktime.predictions.size.answer import Fits, Reached, Row, Unknown, longer
 from thinktime.predictions.size.measured import Measured
 from thinktime.stats.estimate import Estimate
@@ -62,6 +62,10 @@ def _answer(found: Reached) -> Iterator[str]:
         if number >= 1 and found.marginal_s is not None:
             more = shown.quantity(found.marginal_s, "s")
             yield f"At that number one more user makes the mean response {more} longer."
+        if found.at is not None:
+            told = disks.sentence(found.disks, number, best.limit, found.at.rest)
+            if told is not None:
+                yield told
     yield f"The knee is at {_between(found.knee)} users: from there on, each further user mostly waits."
     for other in found.fits[1:]:
         yield _other(other)
