@@ -166,6 +166,7 @@ def test_a_prediction_has_a_row_for_each_of_its_numbers():
     assert prediction.to_dict()["quantities"][0]["name"] == prediction.quantities[0].name
 
 
+@pytest.mark.thorough
 def test_a_script_with_the_functions_has_types(tmp_path):
     """mypy knows the results: no `Any`, and a misspelt field is an error."""
     script = tmp_path / "script.py"

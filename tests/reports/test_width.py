@@ -104,6 +104,11 @@ def test_a_report_on_a_terminal_is_its_first_screen_and_all_on_demand(log):
     assert short.rstrip().endswith("-o report.html")
     whole = on_terminal(80, "report", str(log.path), "--all")
     assert all(_heading(section) in whole for section in document.sections)
+
+
+@pytest.mark.thorough
+def test_a_report_in_a_pipe_is_whole_unless_it_is_to_be_short(log):
+    document = reports.build([log])
     piped = subprocess.run([*CLI, "report", str(log.path)], capture_output=True, text=True, check=True).stdout
     assert all(_heading(section) in piped for section in document.sections)
     asked = subprocess.run(

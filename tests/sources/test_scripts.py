@@ -120,6 +120,7 @@ def test_a_script_is_the_same_by_name_by_file_and_whole(tmp_path):
     assert not other.responses.equals(by_name.responses)
 
 
+@pytest.mark.thorough
 def test_a_script_in_a_file_can_be_predicted_like_one_that_is_built_in(tmp_path):
     (tmp_path / "copy.toml").write_text(builtin()["mftn3"])
     outputs = []

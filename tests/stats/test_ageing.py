@@ -154,6 +154,8 @@ def test_zeros_of_a_coarse_clock_are_taken():
 # Several tests
 
 
+# Statsmodels alone takes seconds to load.
+@pytest.mark.thorough
 @given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=20))
 @settings(max_examples=30, deadline=None)
 def test_holm_is_that_of_statsmodels(p):

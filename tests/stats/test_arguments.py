@@ -159,7 +159,7 @@ NUMBERS = st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.0, 2.0, 3.5, 1e-3, 1e3]), m
 
 
 @pytest.mark.parametrize("name", sorted(PUBLIC))
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_nothing_but_input_and_type_errors_escapes(name, data):
     """Random junk, and samples of numbers in between that get past the first check."""

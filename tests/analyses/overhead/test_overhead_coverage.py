@@ -217,6 +217,7 @@ def simulated(tmp_path_factory):
     return found
 
 
+@pytest.mark.thorough
 def test_true_costs_of_a_simulated_cp67_are_covered(simulated):
     """H0: coverage of the five costs is 0.95 over all; false alarm 1e-4.
 

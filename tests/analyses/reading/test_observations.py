@@ -145,6 +145,7 @@ print(rows, 1024 * int(peak.split()[1]))
 """
 
 
+@pytest.mark.thorough
 def test_pieces_need_less_memory_than_the_whole(tmp_path):
     """Five million rows at once need at least their own size; in pieces, less than that.
 

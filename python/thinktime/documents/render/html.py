@@ -15,13 +15,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
+from importlib import metadata, resources
 from typing import TYPE_CHECKING, Any
 
 from thinktime.documents import charts
 from thinktime.documents import format as shown
 from thinktime.documents.document import Cell, Document, Figure, Section, Table
 from thinktime.documents.render.escape import escaped_document
+from thinktime.documents.render.kept import kept
 from thinktime.stats.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -126,6 +127,12 @@ def _resource(name: str) -> str:
 
 @cache
 def _bundle() -> str:
+    """Script that draws the charts; to put it together takes as long as a small page."""
+    version = metadata.version("vl-convert-python")
+    return kept(f"vega-lite-{VEGA_LITE}-vl-convert-{version}.js", _bundled)
+
+
+def _bundled() -> str:
     import vl_convert
 
     text: str = vl_convert.javascript_bundle(vl_version=VEGA_LITE)  # type: ignore[call-arg]

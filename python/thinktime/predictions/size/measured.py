@@ -275,7 +275,7 @@ def _part(
         watched=disks.Watched(
             users=users,
             length_s=length,
-            completed=(np.searchsorted(ended, begun + length) - np.searchsorted(ended, begun)) * 1.0,
+            completed=np.diff(np.searchsorted(ended, [begun, begun + length]), axis=0)[0].astype(np.float64),
             busy_s={name: values[whole] for name, values in busy_s.items()},
         ),
         seconds=end - start,

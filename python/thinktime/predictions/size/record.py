@@ -223,8 +223,8 @@ def _measured(answers: Answers) -> Iterator[dict[str, Any]]:
             value = Estimate(value=busy, unit="share", n=one.n, method="counters of the machine")
             yield row(one.users, UTILISATION, value, "measured", resource="cpu")
     for disk in answers.measured.disks:
-        for users, busy in disk.measured:
-            yield row(users, UTILISATION, busy, "measured", resource=f"{DISK}{disk.name}")
+        for users, share in disk.measured:
+            yield row(users, UTILISATION, share, "measured", resource=f"{DISK}{disk.name}")
 
 
 def _predicted(size: Size, measured: Measured) -> Iterator[dict[str, Any]]:
