@@ -14,9 +14,9 @@ from thinktime.log import Log
 from thinktime.models import Customers, Station, mixed
 from thinktime.models.sizing import Machine, Work, course, fit
 from thinktime.predictions.size.answer import Plan
-from thinktime.predictions.size.by_class import mean_responses
+from thinktime.predictions.size.by_class.answer import mean_responses
+from thinktime.predictions.size.by_class.classes import classes
 from thinktime.predictions.size.measured import Measured, measured
-from thinktime.predictions.size.user_classes import classes
 from thinktime.sources.simulated import simulate
 from thinktime.stats.estimate import Estimate
 

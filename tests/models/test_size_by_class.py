@@ -18,13 +18,14 @@ from thinktime.errors import InputError
 from thinktime.log import Log
 from thinktime.models import Customers, Station, mixed
 from thinktime.models.sizing import fit
-from thinktime.predictions.size import by_class_page, goals
+from thinktime.predictions.size import goals
 from thinktime.predictions.size.answer import ClassPlan, Plan
-from thinktime.predictions.size.by_class import Question, mean_responses
-from thinktime.predictions.size.by_class_section import sentences
+from thinktime.predictions.size.by_class import page
+from thinktime.predictions.size.by_class.answer import Question, mean_responses
+from thinktime.predictions.size.by_class.classes import classes
+from thinktime.predictions.size.by_class.section import sentences
 from thinktime.predictions.size.measured import measured
 from thinktime.predictions.size.memory import Memory
-from thinktime.predictions.size.user_classes import classes
 from thinktime.sources.simulated import simulate
 from thinktime.stats.estimate import Estimate
 
@@ -262,9 +263,9 @@ def test_memory_of_a_plan_by_class_is_computed_by_hand(held):
 
 
 def test_the_page_has_every_position_as_it_would_be_answered(held, monkeypatch):
-    monkeypatch.setattr(by_class_page, "POSITIONS_MOST", 12)
+    monkeypatch.setattr(page, "POSITIONS_MOST", 12)
     size = held.answer({"notebook": 12, "batch": 4})
-    explorer = by_class_page.document(held, size, "thinktime size log").explorer
+    explorer = page.document(held, size, "thinktime size log").explorer
     assert [one.label for one in explorer.controls] == [
         "Users of batch",
         "Users of notebook",

@@ -357,19 +357,21 @@ def _by_class(logs: list[Log], found: Measured, fitted: Fit, wanted: _Wanted, fo
     """Answer for numbers of users by class."""
     from thinktime.documents.render import render, render_section
     from thinktime.log import border
-    from thinktime.predictions.size import by_class, by_class_page, by_class_section, goals, user_classes
+    from thinktime.predictions.size import goals
+    from thinktime.predictions.size.by_class import answer, page, section
+    from thinktime.predictions.size.by_class.classes import classes
 
     (plan, *variants) = wanted.plans
     if any(one.scheduler != _unchanged().scheduler for one in variants):
         raise InputError("--what-if: scheduler: is not computed for classes of users; ask without classes")
     with border.reading(*logs):
-        classes = user_classes.classes(logs, _who(wanted.classes))
-    numbers = _by_name(wanted.users) if wanted.users else {one.name: one.users for one in classes}
-    question = by_class.Question(found, fitted, classes, plan, goals.read(wanted.goals))
+        members = classes(logs, _who(wanted.classes))
+    numbers = _by_name(wanted.users) if wanted.users else {one.name: one.users for one in members}
+    question = answer.Question(found, fitted, members, plan, goals.read(wanted.goals))
     with counted("predicting", len(variants)) as show:
         size = question.answer(numbers, variants, show)
     if form == "json":
-        return by_class_section.as_json(size)
+        return section.as_json(size)
     if form == "html":
         given = [word for text in wanted.classes for word in ("--class", text)]
         if plan.memory_bytes is not None and size.mixes[0].memory is None:
@@ -377,9 +379,9 @@ def _by_class(logs: list[Log], found: Measured, fitted: Fit, wanted: _Wanted, fo
             given += ["--memory", f"{plan.memory_bytes:.0f}"]
         command_ = " ".join([wanted.command, shlex.join(given)]).rstrip()
         with counted("computing the positions of the controls") as show:
-            page = by_class_page.document(question, size, command_, show)
-        return render(page, form)
-    return render_section(by_class_section.section(size), form, wanted.width)
+            made = page.document(question, size, command_, show)
+        return render(made, form)
+    return render_section(section.section(size), form, wanted.width)
 
 
 def _who(given: Sequence[str]) -> dict[str, tuple[str, ...]]:

@@ -138,8 +138,7 @@ def stack(
         place = (row["segment"], row["t"])
         low = tops.get(place, 0.0)
         tops[place] = low + _float(row["value"])
-        ends = {"low": low, "high": tops[place]}
-        drawn.append({name: value for name, value in row.items() if name != "value"} | ends)
+        drawn.append({**row, "low": low, "high": tops[place]})
     chart = (
         alt.Chart(_data(drawn))
         .mark_area(interpolate="step-after", clip=True)
@@ -485,9 +484,7 @@ def frontier(
     hull = alt.Chart(_data(curve)).encode(**place, order="x:Q")
     layers.append(hull.mark_line(strokeWidth=1.5, color="var(--ink)", strokeDash=[5, 3]))
     best = alt.Chart(_data(points)).encode(
-        **place,
-        color=_colours("series", series),
-        tooltip=_tooltip(shown="on the frontier"),
+        **place, color=_colours("series", series), tooltip=_tooltip(shown="on the frontier")
     )
     layers.append(best.mark_point(filled=True, size=70, opacity=1, stroke="var(--card)", strokeWidth=1))
     return _single(alt.layer(*layers), y.title, HEIGHT + 20)
@@ -613,13 +610,7 @@ def histogram(rows: Rows, x: Axis, y: Axis, shade: str, named: str = "interactio
     chart = (
         alt.Chart(_data([{**row, "base": 0} for row in rows]))
         .mark_rect(color=colour(shade), stroke="var(--card)", strokeWidth=1, clip=True)
-        .encode(
-            x=_x(x, "low"),
-            x2="high:Q",
-            y=_y(y, "base"),
-            y2="value:Q",
-            tooltip=_tooltip(shown=named),
-        )
+        .encode(x=_x(x, "low"), x2="high:Q", y=_y(y, "base"), y2="value:Q", tooltip=_tooltip(shown=named))
     )
     measured = [
         {**row, "middle": (_float(row["low"]) + _float(row["high"])) / 2}
@@ -722,9 +713,9 @@ def _data(rows: Rows) -> alt.Data:
     import altair as alt
     from altair.utils import schemapi
 
-    values = [{key: _clean(value) for key, value in row.items()} for row in rows]
     # Rows are plain values: to hold each to the schema takes half of the time of a chart.
     with schemapi.debug_mode(False):
+        values = [{key: _clean(value) for key, value in row.items()} for row in rows]
         return alt.Data(values=values)  # type: ignore[no-untyped-call]
 
 

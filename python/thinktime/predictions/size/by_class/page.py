@@ -13,9 +13,9 @@ from thinktime.documents.document import Document
 from thinktime.documents.explorer import Control, Explorer, Option, Reading, Varied
 from thinktime.documents.wording import listed
 from thinktime.predictions.size import choices
-from thinktime.predictions.size.by_class import Mixed, Question, SizeByClass
-from thinktime.predictions.size.by_class_figures import Grid, Place, moved
-from thinktime.predictions.size.by_class_section import TITLE, details, sentences
+from thinktime.predictions.size.by_class.answer import Mixed, Question, SizeByClass
+from thinktime.predictions.size.by_class.figures import Grid, Place, moved
+from thinktime.predictions.size.by_class.section import TITLE, details, sentences
 from thinktime.predictions.size.choices import Choice
 from thinktime.stats.estimate import Estimate
 

@@ -12,11 +12,11 @@ from thinktime.documents.render.json import answer
 from thinktime.documents.wording import capital, listed
 from thinktime.models.sizing import SOURCE, Machine
 from thinktime.predictions.size import record
-from thinktime.predictions.size.by_class import Mixed, More, OfClass, Planned, SizeByClass
-from thinktime.predictions.size.class_network import Numbers
+from thinktime.predictions.size.by_class.answer import Mixed, More, OfClass, Planned, SizeByClass
+from thinktime.predictions.size.by_class.classes import UserClass
+from thinktime.predictions.size.by_class.network import Numbers
 from thinktime.predictions.size.goals import Goal
 from thinktime.predictions.size.section import plan_words
-from thinktime.predictions.size.user_classes import UserClass
 from thinktime.predictions.size.words import LIMITS
 from thinktime.stats.estimate import Estimate
 

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from thinktime.errors import InputError
 from thinktime.models.sizing import ENDS, Fit, Machine, Works
 from thinktime.predictions.size.answer import NEAR, RESERVE, Plan
-from thinktime.predictions.size.class_network import (
+from thinktime.predictions.size.by_class.classes import UserClass
+from thinktime.predictions.size.by_class.network import (
     DRAWS,
     SEED,
     Model,
@@ -27,7 +28,6 @@ from thinktime.predictions.size.class_network import (
 from thinktime.predictions.size.goals import Goal
 from thinktime.predictions.size.measured import Measured
 from thinktime.predictions.size.percentiles import simulated_classes
-from thinktime.predictions.size.user_classes import UserClass
 from thinktime.stats.estimate import Estimate
 
 Array = NDArray[np.float64]
@@ -126,7 +126,7 @@ class Question:
     r"""What is asked of a measurement by class; what several numbers of users share is computed once.
 
     A closed network with one class for each class of users, background load as an open one: exact up to
-    `class_network.EXACT_MOST` populations (Baskett, Chandy, Muntz and Palacios 1975), beyond by the
+    `network.EXACT_MOST` populations (Baskett, Chandy, Muntz and Palacios 1975), beyond by the
     linearizer. The work of a class is that of all interactions of the log times the ratio of its means to
     theirs,
 

@@ -15,10 +15,10 @@ from thinktime.documents.charts import Axis
 from thinktime.documents.document import Figure
 from thinktime.documents.explorer import Control, Moved, Reading, Varied
 from thinktime.predictions.size.answer import Plan
-from thinktime.predictions.size.by_class import Mixed, OfClass, Question
+from thinktime.predictions.size.by_class.answer import Mixed, OfClass, Question
+from thinktime.predictions.size.by_class.classes import UserClass
 from thinktime.predictions.size.choices import Choice
 from thinktime.predictions.size.surface import CLIFF, CURVE, GOAL, KNEE, MEAN, MEASURED, UPPER, drawn, ends
-from thinktime.predictions.size.user_classes import UserClass
 from thinktime.stats.estimate import Estimate
 
 Users = tuple[int, ...]

@@ -17,10 +17,10 @@ from thinktime.models.queueing.marginals import closed_rates
 from thinktime.models.queueing.networks import Station, class_course
 from thinktime.models.sizing import ENDS, Fit, Machine, Work, Works, crowding
 from thinktime.predictions.size.answer import Plan
+from thinktime.predictions.size.by_class.classes import UserClass
 from thinktime.predictions.size.goals import Goal
 from thinktime.predictions.size.measured import Measured
 from thinktime.predictions.size.percentiles import Parts, parts
-from thinktime.predictions.size.user_classes import UserClass
 from thinktime.stats.estimate import Estimate
 
 Array = NDArray[np.float64]

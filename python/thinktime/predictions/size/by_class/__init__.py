@@ -1,0 +1,1 @@
+"""How many users of several classes fit: measured, solved and shown class by class."""
