@@ -129,7 +129,7 @@ $(VENV)/installed: pyproject.toml scripts/check-toolchain
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --upgrade 'pip>=25.1'
 	@# pip downloads and uses one core: the crates are compiled at the same time.
-	$(CARGO) build --release --quiet -p thinktime-recorder & $(BIN)/python -m pip install --group dev && wait
+	$(CARGO) build --release --quiet & $(BIN)/python -m pip install --group dev && wait
 	@# Linking and the largest crate use one core. The tests of other packages are never imported.
 	@$(BIN)/python -m compileall -qq -x '/tests?/' $(VENV)/lib & $(BIN)/maturin develop --release --quiet && wait
 	@touch $@

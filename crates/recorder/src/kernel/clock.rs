@@ -33,17 +33,39 @@ fn nanoseconds(time: Timespec) -> i64 {
 
 impl Clock for SystemClock {
     fn now(&mut self) -> Moment {
-        Moment {
-            // No system call reads all three at one instant: the limits below allow for the time in between.
-            wall_ns: nanoseconds(clock_gettime(ClockId::Realtime)),
-            monotonic_ns: nanoseconds(clock_gettime(ClockId::Monotonic)),
-            boot_ns: nanoseconds(clock_gettime(ClockId::Boottime)),
-        }
+        at_once(|clock| nanoseconds(clock_gettime(clock)))
     }
 
     fn thread_cpu_ns(&mut self) -> u64 {
         u64::try_from(nanoseconds(clock_gettime(ClockId::ThreadCPUTime))).unwrap_or(0)
     }
+}
+
+/// Time within which the three clocks are read unless the reader is interrupted [ns].
+const AT_ONCE_NS: i64 = 50_000;
+/// Readings after which the closest counts: a machine that interrupts each of them is too slow to do better.
+const READINGS_MAX: usize = 16;
+
+/// The three clocks, read with nothing in between.
+///
+/// No system call reads all three at one instant. A reader that lost its CPU in between would take that time for a
+/// suspension of the machine or a step of its clock, and drop the interval: it reads again.
+fn at_once(mut read: impl FnMut(ClockId) -> i64) -> Moment {
+    let mut closest = (i64::MAX, Moment::default());
+    let mut monotonic_ns = read(ClockId::Monotonic);
+    for _ in 0..READINGS_MAX {
+        let (wall_ns, boot_ns) = (read(ClockId::Realtime), read(ClockId::Boottime));
+        let after_ns = read(ClockId::Monotonic);
+        let apart_ns = after_ns - monotonic_ns;
+        if apart_ns < closest.0 {
+            closest = (apart_ns, Moment { wall_ns, monotonic_ns, boot_ns });
+        }
+        if apart_ns <= AT_ONCE_NS {
+            break;
+        }
+        monotonic_ns = after_ns;
+    }
+    closest.1
 }
 
 /// Shortest suspension [ns]: less is the noise of reading two clocks one after the other.
@@ -145,5 +167,48 @@ impl Schedule {
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Clocks that go on by a microsecond with each reading, and by `lost_ns[i]` more before reading i.
+    fn interrupted(lost_ns: &[i64]) -> Moment {
+        let (mut now_ns, mut readings) = (0, lost_ns.iter().chain(std::iter::repeat(&0)));
+        at_once(|clock| {
+            now_ns += 1000 + readings.next().unwrap();
+            match clock {
+                ClockId::Realtime => now_ns + 7_000_000_000_000,
+                ClockId::Boottime => now_ns + 5_000_000_000,
+                _ => now_ns,
+            }
+        })
+    }
+
+    /// Largest distance between the clocks, beyond what they are apart [ns].
+    fn apart_ns(moment: Moment) -> i64 {
+        let wall_ns = moment.wall_ns - 7_000_000_000_000 - moment.monotonic_ns;
+        let boot_ns = moment.boot_ns - 5_000_000_000 - moment.monotonic_ns;
+        wall_ns.abs().max(boot_ns.abs())
+    }
+
+    #[test]
+    fn a_reader_that_loses_its_cpu_between_the_clocks_reads_again() {
+        for place in 1..4 {
+            let mut lost = [0; 4];
+            lost[place] = 300_000_000;
+            assert!(apart_ns(interrupted(&lost)) <= 3000, "before reading {place}");
+        }
+        let before = interrupted(&[]);
+        assert_eq!(Elapsed::between(before, interrupted(&[0, 0, 300_000_000])).suspended_ns, 0);
+    }
+
+    #[test]
+    fn where_every_reading_is_interrupted_the_closest_counts() {
+        let mut lost = [2_000_000; 3 * READINGS_MAX + 1];
+        lost[10..13].fill(100_000);
+        assert!(apart_ns(interrupted(&lost)) <= 203_000);
     }
 }
