@@ -157,6 +157,9 @@ def interval(estimate: Estimate, chosen: Scale) -> str:
     half = sum(abs(end - value) for end in ends) / len(ends)
     # An interval far below the value is an artefact of constant data, not a reason for ten digits.
     places = min(decimals(half, 2), 12, decimals(max(abs(value), half), SIGNIFICANT_MAX))
+    if chosen.factor == 1.0 and all(_counted(one, estimate.unit) for one in (value, *ends)):
+        # Nobody counts tenths of a user.
+        places = min(places, 0)
     if fixed(half, places) == fixed(0.0, places):
         return fixed(value, places)
     # A symmetric interval reads best as ±; 5 % of skew is below the two digits shown.

@@ -65,6 +65,8 @@ def test_quantity(value: float | None, unit: str, text: str) -> None:
         (0.412, 0.400, 0.424, "share", "41.2 ± 1.2 %"),
         (0.9731, 0.95, 0.98, "", "0.973 (0.950 to 0.980)"),
         (4.0, -8.0, 16.0, "user", "4 ± 12 users"),
+        (6.0, 4.0, 9.0, "user", "6 (4 to 9) users"),
+        (6.5, 4.0, 9.0, "user", "6.5 ± 2.5 users"),
         (0.0, -1e-6, 1e-6, "s", "0.0 ± 1.0 µs"),
         (1e-6, 0.0, None, "s", "1.0 (0.0 to –) µs"),
         (5.25, None, None, "user", "5.25 users"),

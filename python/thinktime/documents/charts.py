@@ -635,7 +635,8 @@ def strips(items: Sequence[Strip], x: Axis) -> Spec:
         time = alt.X(
             "t:Q",
             scale=alt.Scale(domain=domain, nice=False),
-            axis=alt.Axis(title=x.title if last else None, labels=last, domain=True, tickCount=6),
+            # A label that stood out over the end would make the drawing smaller.
+            axis=alt.Axis(title=x.title if last else None, labels=last, tickCount=6, labelFlush=12),
         )
         axis = alt.Axis(title=None, tickCount=2, minExtent=40, maxExtent=40, **_format(item.format))
         ends = {"domainMin": 0} if item.high is None else {"domain": [0, item.high]}

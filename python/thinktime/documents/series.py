@@ -154,10 +154,8 @@ class Series:
     def course(self, key: Key) -> str:
         """First and last value of a curve: 3 s with 1 user, 5 s with 9 users; labels name the places."""
         points = [point for point in self.of(key) if not point.few] or self.of(key)
-        return ", ".join(
-            f"{shown.cell(point.y, self.unit)} with {_place(point)}"
-            for point in (points if len(points) == 1 else (points[0], points[-1]))
-        )
+        ends = [f"{shown.cell(point.y, self.unit)} with {_place(point)}" for point in (points[0], points[-1])]
+        return ", ".join(dict.fromkeys(ends))
 
     def _shown(self, value: Estimate | float | None, interval: bool) -> str:
         if isinstance(value, Estimate) and not interval:
