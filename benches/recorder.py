@@ -25,6 +25,8 @@ SHORT, LONG = 10, 40
 """Samples of the shorter and of the longer run."""
 PEER_SHORT, PEER_LONG = 2, 6
 """The same for tools that take whole seconds."""
+NOBODY = 65534
+AS_NOBODY = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
 
 
 @contextmanager
@@ -74,14 +76,20 @@ def per_sample_ms(command: Callable[[int], list[str | Path]], short: int, long: 
     return 1000 * (second - first) / (long - short)
 
 
-def recorder_ms(by: str) -> float:
+def recorder_ms(by: str, *, ordinary: bool = False) -> float:
+    """CPU time of a sample by this user, or by one without rights."""
     with tempfile.TemporaryDirectory() as folder:
+        # One without rights may not see where the program was built.
+        program: list[str | Path] = [shutil.copy(RECORDER, folder)]
+        if ordinary:
+            os.chown(folder, NOBODY, NOBODY)
+            program = [*AS_NOBODY, *program]
 
         def command(samples: int) -> list[str | Path]:
             length = f"{samples * INTERVAL_S}s"
             log = Path(folder) / "log"
             options = ["--force", "--interval", f"{INTERVAL_S}s", "--duration", length, "--by", by]
-            return [RECORDER, "record", "-o", log, *options]
+            return [*program, "record", "-o", log, *options]
 
         return per_sample_ms(command, SHORT, LONG)
 
@@ -126,6 +134,9 @@ def run() -> list[dict[str, Any]]:
             name = "C: open, read and parse /proc/PID/stat"
             rows.append(row(f"sample by user, {count} sleeping processes", by_uid, name, loop_ms))
             rows.append(row(f"the same while processes come and go, {count}", while_forking, name, loop_ms))
+            if os.geteuid() == 0 and shutil.which("setpriv") is not None:
+                ordinary = recorder_ms("uid", ordinary=True)
+                rows.append(row(f"the same without rights, {count}", ordinary, name, loop_ms))
             with tempfile.TemporaryDirectory() as folder:
                 for name, peer in peers(Path(folder)).items():
                     ours, what = (by_none, "system-wide") if name.startswith("sadc") else (by_uid, "by user")

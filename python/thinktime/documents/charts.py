@@ -619,8 +619,7 @@ def histogram(rows: Rows, x: Axis, y: Axis, shade: str, named: str = "interactio
     ]
     whiskers = alt.Chart(_data(measured)).mark_rule(strokeWidth=1.4, color="var(--ink)", clip=True)
     place = {"x": _x(x, "middle"), "y": alt.Y("least:Q", scale=_scale(y)), "y2": "most:Q"}
-    drawn = chart + whiskers.encode(**place) if measured else chart
-    return _single(drawn, y.title, HEIGHT)
+    return _single(chart + whiskers.encode(**place) if measured else chart, y.title, HEIGHT)
 
 
 def strips(items: Sequence[Strip], x: Axis) -> Spec:
