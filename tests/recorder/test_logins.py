@@ -99,12 +99,15 @@ class _Groups:
             for folder in group.folders:
                 (folder / "cgroup.procs").chmod(0o666)
 
-    def script(self, name, work):
+    def script(self, name, way, work):
         """What the user's shell runs: from its first step on, the group counts the same work.
 
         He stays for a while, as users do, and is there at some beat.
         """
-        enter = [f"echo 0 > {folder / 'cgroup.procs'}" for folder in self.below[name].folders]
+        # The process of the server that carries a user's terminal is his own too; the one of sudo is root's.
+        mine = ("0", "$PPID") if way == "ssh" else ("0",)
+        files = [folder / "cgroup.procs" for folder in self.below[name].folders]
+        enter = [f"echo {process} > {file}" for file in files for process in mine]
         return "; ".join([*enter, work.format(python=PYTHON), "sleep 3"])
 
 
@@ -162,7 +165,7 @@ def recorded(tmp_path_factory):
         with recorders(logs, inside):
             started = []
             for (way, load), name in names.items():
-                script = groups.script(name, WORK[load])
+                script = groups.script(name, way, WORK[load])
                 if way == "sudo":
                     line = [*inside, "sudo", "-u", name, "/bin/sh", "-c", script]
                 else:

@@ -252,10 +252,11 @@ fn exit_to(kernel: &mut Kernel, pid: i32, reaper: i32) {
 }
 
 /// As with sshd: a daemon, its monitor of a login, and the user's process, with a shell whose commands are over. The
-/// monitor ends without waiting for the user's process, before or after a sample finds it dead.
+/// monitor ends without waiting for the user's process, before or after a sample finds that dead, or process 1 waits only
+/// after a sample that finds no monitor any more.
 #[test]
 fn a_process_that_its_parent_left_to_process_1_is_not_counted_again() {
-    for is_seen_dead in [false, true] {
+    for sampled in ["at the end", "before the monitor ends", "before process 1 waits"] {
         let (mut kernel, mut observer) = (Kernel::new(), Observer::new());
         observer.is_told = true;
         let daemon = kernel.fork(1, 0);
@@ -272,17 +273,23 @@ fn a_process_that_its_parent_left_to_process_1_is_not_counted_again() {
         observer.sample(&mut kernel, &[]);
         kernel.tell(served);
         kernel.tell(monitor);
-        exit_to(&mut kernel, served, 1);
-        if is_seen_dead {
+        if sampled == "before process 1 waits" {
+            exit_to(&mut kernel, monitor, daemon);
             observer.sample(&mut kernel, &[]);
+            exit_to(&mut kernel, served, 1);
+        } else {
+            exit_to(&mut kernel, served, 1);
+            if sampled == "before the monitor ends" {
+                observer.sample(&mut kernel, &[]);
+            }
+            exit_to(&mut kernel, monitor, daemon);
         }
-        exit_to(&mut kernel, monitor, daemon);
         for _ in 0..4 {
             observer.sample(&mut kernel, &[]);
         }
         let (user, root) = (counted(&observer, 1000), counted(&observer, 0));
-        assert!((2_000 * MS..=2_020 * MS).contains(&user), "{is_seen_dead}: {user}");
-        assert!(root <= 20 * MS, "{is_seen_dead}: {root}");
+        assert!((2_000 * MS..=2_020 * MS).contains(&user), "{sampled}: {user}");
+        assert!(root <= 20 * MS, "{sampled}: {root}");
         // Nothing is owed that would hide others: process 1 and the daemon wait for one of this user.
         for parent in [1, daemon] {
             let next = kernel.fork(parent, 2000);
@@ -293,7 +300,7 @@ fn a_process_that_its_parent_left_to_process_1_is_not_counted_again() {
         observer.sample(&mut kernel, &[]);
         observer.sample(&mut kernel, &[]);
         let other = counted(&observer, 2000);
-        assert!((580 * MS..=620 * MS).contains(&other), "{is_seen_dead}: {other}");
+        assert!((580 * MS..=620 * MS).contains(&other), "{sampled}: {other}");
     }
 }
 

@@ -414,10 +414,10 @@ impl Census {
         }
     }
 
-    /// True for a process that has ended and that nobody has waited for yet.
+    /// True for a process that has ended, whether somebody has waited for it or not.
     fn is_dead(&self, pid: i32) -> bool {
         let found = self.table.binary_search_by_key(&pid, |entry| entry.pid);
-        found.is_ok_and(|index| {
+        found.map_or(true, |index| {
             self.table[index].ended.is_some() || self.table[index].facts.stat.state == b'Z'
         })
     }
