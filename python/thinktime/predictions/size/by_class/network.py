@@ -100,7 +100,7 @@ def _works(fitted: Fit, classes: Sequence[UserClass], plan: Plan) -> tuple[Works
     for one, factor, think, share in zip(classes, factors, thinks, shares, strict=True):
         works = replace(
             all_,
-            cpu_s=centre * factor[: len(all_)],
+            cpu_s=centre * factor[: len(all_)] * fitted.slowed[: len(all_)],
             think_s=think[: len(all_)],
             serial_s=all_.serial_s * share,
             delay_s=all_.delay_s * share,
@@ -139,7 +139,7 @@ def solved(works: Sequence[Works], users: Sequence[int], machine: Machine) -> So
         last, grown = grown, 1.0 + growth * crowding(there, machine.cpus)
     demand = np.stack([one.cpu_s for one in works], axis=1) * last[:, None] / machine.cpu_speed
     serial = np.stack([one.serial_s for one in works], axis=1) / machine.serial_speed
-    busy = ((throughput * demand).sum(axis=1) + machine.background / machine.cpu_speed) / machine.cpus
+    busy = ((throughput * demand).sum(axis=1) + machine.others) / machine.cpus
     return Solved(
         response=response,
         throughput=throughput,
@@ -239,3 +239,15 @@ def estimate(values: Array, unit: str, n: int) -> Estimate:
     """Median of draws, with its interval."""
     low, middle, high = np.quantile(values, ENDS)
     return Estimate(value=float(middle), unit=unit, low=float(low), high=float(high), n=n, method="predicted")
+
+
+def alone(model: Model, places: Sequence[int]) -> Array:
+    """Mean response of a user alone, by draw and class [s]."""
+    machine = model.machine
+    return np.stack(
+        [
+            work.cpu_s / machine.cpu_speed + work.serial_s / machine.serial_speed + work.delay_s
+            for work in (model.works[at] for at in places)
+        ],
+        axis=1,
+    )
