@@ -125,8 +125,8 @@ def of(answers: Answers) -> dict[str, Any]:
     whether that is for want of telling a queue from a delay; ``refuted`` what was measured of a goal where it
     says otherwise than the model, whether the model agrees with it within its interval, and its number of
     users (where it does not agree, ``limit`` of the answer is ``measured``, ``low`` the users measured to
-    meet the goal, and ``high`` those below the first that missed it); ``background`` the CPUs that others used,
-    as many of them as users waited for, and the interval of these, null where all were counted.
+    meet the goal, and ``high`` those below the first that missed it); ``background`` the CPUs that others
+    used, as many of them as users waited for, and the interval of these, null where all were counted.
     """
     return {
         "answer": _answer(answers.first),

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.errors import InputError
-from thinktime.models.sizing import ENDS, Fit, Machine, Works
+from thinktime.models.sizing import ENDS, Fit, Machine
 from thinktime.predictions.size.answer import NEAR, RESERVE, Plan
 from thinktime.predictions.size.by_class.classes import UserClass
 from thinktime.predictions.size.by_class.network import (
@@ -24,13 +24,12 @@ from thinktime.predictions.size.by_class.network import (
     drawn,
     estimate,
     means,
-    solved,
+    simulated,
 )
 from thinktime.predictions.size.by_class.seen import SeenMix, seen_mix
 from thinktime.predictions.size.fits import TIMES
 from thinktime.predictions.size.goals import Goal
 from thinktime.predictions.size.measured import Measured
-from thinktime.predictions.size.percentiles import simulated_classes
 from thinktime.stats.estimate import Estimate
 
 Array = NDArray[np.float64]
@@ -174,6 +173,7 @@ class Question:
         *,
         shared: _Shared | None = None,
     ) -> None:
+        plan = plan.on(measured.machine)
         self.measured, self.classes, self.goals = measured, classes, tuple(goals)
         self._fitted, self.plan = fitted, plan
         self._model = Model.of(measured, fitted, classes, plan, goals)
@@ -254,6 +254,8 @@ class Question:
                 asked.append((f"twice as many {name}", full | {name: 2 * users}))
         # Before anything is computed: a wrong plan is refused at once.
         changed = [(plan, changed_numbers(plan, full)) for plan in variants]
+        for plan in variants:
+            plan.scheduler.station(plan.machine(self.measured.machine).cpus)
         mixes = tuple(self.mixed(mix, change) for change, mix in asked)
         more = self.more(full)
         plans = [Planned(plan=self.plan, mix=mixes[0], more=more)] if changed else []
@@ -423,12 +425,7 @@ def _mixed(
 
 def _ratios(model: Model, places: Sequence[int], users: Sequence[int]) -> dict[float, Array]:
     """Percentiles of the responses of each class over their means, by simulation of the middle draw."""
-    middle = [model.works[at].middle() for at in places]
-    throughput = solved([Works.of([one]) for one in middle], users, model.machine).throughput
-    cycle = float(sum(users)) / float(throughput.sum())
-    return simulated_classes(
-        middle, [model.parts[at] for at in places], users, machine=model.machine, cycle_s=cycle
-    )
+    return simulated(model, places, users, model.plan.scheduler).ratios
 
 
 def _enough(model: Model, numbers: Numbers) -> Array | None:
