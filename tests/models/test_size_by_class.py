@@ -301,7 +301,7 @@ def test_the_page_has_every_position_as_it_would_be_answered(held, monkeypatch):
 
 
 def test_first_come_first_served_makes_all_classes_wait_alike(question):
-    """Of sharing, waits are in proportion to the CPU time; of an order of arrival, they are the same for all."""
+    """In sharing, waits are in proportion to the CPU time; in the order of arrival, the same for all."""
     wanted = {"notebook": 8, "batch": 2}
 
     def waits(scheduler):

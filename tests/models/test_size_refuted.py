@@ -1,4 +1,4 @@
-"""An answer is never refuted by its own log: numbers of users that were measured go before those of the model."""
+"""An answer is never refuted by its own log: what was measured goes before what the model says."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from thinktime.documents import explorer as exploring
 from thinktime.documents.render.json import answer as as_json
-from thinktime.models.sizing import Machine, fit
+from thinktime.models.sizing import Machine, Work, course, fit
 from thinktime.predictions.size import goals, record, section
 from thinktime.predictions.size.answer import Plan, Reached
 from thinktime.predictions.size.fits import Fits, Seen, alone, judged, reconciled, seen
@@ -66,10 +66,12 @@ def said(found: Reached) -> list[str]:
     return [" ".join(sentence.split()) for sentence in sentences(found)]
 
 
-def answers(found: Measured, *texts: str, plans=(Plan(),), asked=()) -> section.Answers:
-    return section.Answers.of(
-        found, fit(found.levels(), found.machine), plans=plans, goals=goals.read(texts), asked=asked
-    )
+AS_MEASURED = (Plan(),)
+
+
+def answers(found: Measured, *texts: str, plans=AS_MEASURED) -> section.Answers:
+    fitted = fit(found.levels(), found.machine)
+    return section.Answers.of(found, fitted, plans=plans, goals=goals.read(texts))
 
 
 @pytest.fixture(scope="module")
@@ -159,9 +161,7 @@ def test_a_number_that_was_measured_to_miss_a_goal_does_not_fit():
 
 
 def test_a_log_that_the_model_describes_changes_nothing():
-    # The responses of the exact network, with errors that their intervals hold.
-    from thinktime.models.sizing import Work, course
-
+    # The responses of the exact network.
     exact = course(Work(think_s=THINK_S, cpu_s=CPU_S, delay_s=0.01), Machine(cpus=2, background=0.2), 80)
     responses = {users: float(exact.response_s[users - 1]) for users in (10, 20, 40, 80)}
     found = answers(measured(responses, background=0.2), "mean response < 100ms")
@@ -203,7 +203,7 @@ def test_a_number_beyond_one_that_misses_the_goal_is_of_no_use():
 
 def test_a_user_alone_that_was_measured_is_known():
     assert alone(measured({1: 0.02, 8: 0.03}), 0.001) == pytest.approx((0.018, 0.022))
-    # The line from 33 ms at 8 through 18 ms at 4 leads to 6.75 ms at 1, which 9 ms exceed; that from 22 to 16 ms.
+    # The line from 33 ms with 8 through 18 ms with 4 leads to 6.75 ms with 1, that from 22 ms to more.
     assert alone(measured({4: 0.02, 8: 0.03}), 0.009) == pytest.approx((0.009, 0.022))
     assert alone(measured({4: 0.02, 12: 0.02}), 0.009) == pytest.approx((0.018 - 3 * 0.004 / 8, 0.022))
 

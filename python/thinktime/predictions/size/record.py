@@ -158,7 +158,7 @@ def of(answers: Answers) -> dict[str, Any]:
             for one in answers.first.beyond
         ],
         "unknown": _unknown(answers.first.unknown),
-        "refuted": _refuted(answers.first.found.fits),
+        "refuted": refuted(answers.first.found.fits),
         "background": background(answers.measured),
         "rules": [_rule(one) for one in answers.first.found.rules if one.name != OURS],
     }
@@ -170,7 +170,8 @@ def _cliff(found: Full | None) -> dict[str, Any] | None:
     return {"users": found.users.value, "low": found.users.low, "high": found.users.high}
 
 
-def _refuted(fits: Sequence[Fits]) -> list[dict[str, Any]]:
+def refuted(fits: Sequence[Fits]) -> list[dict[str, Any]]:
+    """Objects of what was measured where it says otherwise than the model."""
     return [
         {
             **seen(against.by),

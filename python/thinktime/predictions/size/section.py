@@ -236,7 +236,7 @@ def _users(one: Fits) -> Estimate | str:
     if one.goal.kind == "throughput":
         none = "none measured" if one.limit == AS_MEASURED else "none"
         return f"from {one.at_least}" if one.at_least else none
-    return _number(one)
+    return number(one)
 
 
 def _variants(answers: Answers) -> Iterator[Table]:
@@ -244,14 +244,15 @@ def _variants(answers: Answers) -> Iterator[Table]:
         yield Table.of(
             list(zip(answers.names, answers.sizes, strict=True)),
             Col("plan", lambda item: item[0]),
-            Col("users that fit", lambda item: _number(item[1].answer)),
+            Col("users that fit", lambda item: number(item[1].answer)),
             Col("limit", lambda item: words.LIMITS[item[1].answer.limit]),
             name="size-plans",
             caption="What would a change bring?",
         )
 
 
-def _number(best: Fits) -> Estimate | str:
+def number(best: Fits) -> Estimate | str:
+    """Cell of the users who meet a goal."""
     if best.users is not None:
         return best.users
     if best.limit == "unmeasured":

@@ -47,7 +47,10 @@ def sentences(found: Reached) -> Iterator[str]:
 def _answer(found: Reached) -> Iterator[str]:
     """Users who fit, what one more costs, the knee, and the other goals."""
     if found.is_refuted:
-        yield from _measured_alone(found)
+        assert found.refuted is not None
+        yield from measured_alone(found.answer, found.refuted, shown.count(found.machine.cpus, "CPU"))
+        for other in found.fits[1:]:
+            yield _other(other)
         return
     best = found.answer
     machine = shown.count(found.machine.cpus, "CPU")
@@ -59,7 +62,7 @@ def _answer(found: Reached) -> Iterator[str]:
         )
     else:
         number = best.number
-        yield f"{_fitting(best)} on {machine}: {_because(best)}. {_beyond(best)}"
+        yield f"{_fitting(best)} on {machine}: {because(best)}. {_beyond(best)}"
         if number >= 1 and found.marginal_s is not None:
             more = shown.quantity(found.marginal_s, "s")
             yield f"At that number one more user makes the mean response {more} longer."
@@ -72,7 +75,7 @@ def _answer(found: Reached) -> Iterator[str]:
         yield _other(other)
 
 
-def _because(best: Fits) -> str:
+def because(best: Fits) -> str:
     """The goal that limits, or what was measured of it, where the model alone has another number."""
     against = best.otherwise
     if against is None:
@@ -84,11 +87,8 @@ def _beyond(best: Fits) -> str:
     return f"Beyond that, {LIMITS[best.limit]} {'run' if best.limit == 'cpu' else 'runs'} short."
 
 
-def _measured_alone(found: Reached) -> Iterator[str]:
+def measured_alone(best: Fits, against: Otherwise, machine: str) -> Iterator[str]:
     """Users who were measured to fit, where the model does not describe the log."""
-    best, against = found.answer, found.refuted
-    assert against is not None
-    machine = shown.count(found.machine.cpus, "CPU")
     model = (
         f"The model says {against.model_words}, so it does not describe this log, and nothing is predicted "
         "beyond what was measured."
@@ -101,8 +101,6 @@ def _measured_alone(found: Reached) -> Iterator[str]:
         yield f"{_as_measured(best, machine)} {model}"
     else:
         yield f"{_as_measured(best, machine)} With {against.by.users}, {against.by.verdict}. {model}"
-    for other in found.fits[1:]:
-        yield _other(other)
 
 
 def _users(number: int) -> str:
