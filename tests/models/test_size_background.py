@@ -27,8 +27,8 @@ def log(path: Path, users: int, *, others: float, gives_way: bool, cpus: int, se
     """Log of users beside other work that uses `others` CPUs.
 
     On equal terms, all share the CPUs in equal parts. Work that gives way goes on while users need no CPU: of
-    one CPU it is simulated with a lower priority; of several, users are simulated without it, and the counters
-    of their machine have it.
+    one CPU it is simulated with a lower priority; of several, users are simulated without it, and the
+    counters of their machine have it.
     """
     beside = not gives_way or cpus == 1
     station = {"name": "cpu", "discipline": "processor_sharing", "servers": cpus}
@@ -86,9 +86,9 @@ def recognised(trials: int, **how) -> float:
 
 @pytest.mark.parametrize(("cpus", "others", "levels"), [(2, 0.4, (4, 12)), (2, 1.0, (8,)), (1, 0.3, (2, 6))])
 def test_background_on_equal_terms_keeps_its_full_weight(cpus, others, levels):
-    # H0: a false alarm in 2.5 %. Two or more of five in fewer than 6 of 1,000 such tests. Of 300 logs with 0.15
-    # to 1 CPU of other work none was one, and 2 of 60 with 1.5 of two CPUs: up to there, the interval has the
-    # error of the model, and a simulation has none.
+    # H0: a false alarm in 2.5 %. Two or more of five in fewer than 6 of 1,000 such tests. Of 300 logs with
+    # 0.15 to 1 CPU of other work none was one, and 2 of 60 with 1.5 of two CPUs: where others use less, the
+    # interval is wider by the error of the model, which a simulation does not have.
     assert recognised(5, cpus=cpus, others=others, gives_way=False, levels=levels) < 0.4
 
 
