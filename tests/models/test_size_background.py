@@ -2,86 +2,19 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import replace
-from functools import partial
-from pathlib import Path
 
 import numpy as np
-import polars as pl
 import pytest
+from interval_coverage.beside import LEVELS, WORK, measurement
 
-from thinktime.log import Log, LogWriter
 from thinktime.models.sizing import Machine, Work, course, fit
 from thinktime.predictions.size.background import Waits, sentence, yielding
-from thinktime.predictions.size.measured import Measured, measured
-from thinktime.sources.simulated import simulate
-
-WORK = Work(think_s=0.5, cpu_s=0.05)
-OTHERS_CPU_S = 0.04
-"""CPU time of a piece of the other work."""
-LEVELS = (4, 8, 12)
-
-
-def log(path: Path, users: int, *, others: float, gives_way: bool, cpus: int, seed: int) -> Log:
-    """Log of users beside other work that uses `others` CPUs.
-
-    On equal terms, all share the CPUs in equal parts. Work that gives way goes on while users need no CPU: of
-    one CPU it is simulated with a lower priority; of several, users are simulated without it, and the
-    counters of their machine have it.
-    """
-    beside = not gives_way or cpus == 1
-    station = {"name": "cpu", "discipline": "processor_sharing", "servers": cpus}
-    if gives_way and beside:
-        station = {"name": "cpu", "discipline": "preemptive_priority"}
-    kinds = [
-        {
-            "name": "users",
-            "users": users,
-            "think": f"exponential(mean={WORK.think_s})",
-            "service": {"cpu": f"exponential(mean={WORK.cpu_s})"},
-        }
-    ]
-    if beside:
-        kinds.append(
-            {
-                "name": "others",
-                "arrivals": f"exponential(mean={OTHERS_CPU_S / others})",
-                "service": {"cpu": f"exponential(mean={OTHERS_CPU_S})"},
-                "priority": 1,
-            }
-        )
-    given = {"users": 0, "length": 60.0, "interval": 1.0, "stations": [station], "classes": kinds}
-    simulate("network", given, seed=seed, threads=1).record(path / "all", trace=True)
-    everything = Log.open(path / "all")
-    samples = everything.samples().select("start", "length_s", "cpu_busy_s").collect()
-    used = samples["cpu_busy_s"].to_numpy() + (0.0 if beside else others * samples["length_s"].to_numpy())
-    inputs = everything.interactions().filter(pl.col("class") == "users").collect()
-    response = (inputs["completion"] - inputs["due"]).dt.total_microseconds() / 1e6
-    waited = (response - inputs["service_s"]).clip(lower_bound=0.0).alias("run_delay_s")
-    with LogWriter.open(path / "log", source="test", machine={"cpus": cpus}, start_us=0) as writer:
-        writer.write("samples", samples.select("start", "length_s", pl.Series("cpu_exact_s", used)))
-        writer.write("interactions", inputs.with_columns(waited))
-    return Log.open(path / "log")
-
-
-def found(seed: int, *, others: float, gives_way: bool, cpus: int = 2, levels=LEVELS) -> Measured:
-    """What logs at several numbers of users say."""
-    with tempfile.TemporaryDirectory() as folder:
-        logs = []
-        for users in levels:
-            place = Path(folder) / str(users)
-            place.mkdir()
-            made = partial(log, place, users, seed=1000 * seed + users)
-            logs.append(made(others=others, gives_way=gives_way, cpus=cpus))
-        result = measured(logs, [str(users) for users in levels])
-    assert isinstance(result, Measured)
-    return result
 
 
 def recognised(trials: int, **how) -> float:
     """Share of measurements whose background is seen to give way."""
-    return float(np.mean([found(seed, **how).yielding is not None for seed in range(trials)]))
+    return float(np.mean([measurement(seed, **how).yielding is not None for seed in range(trials)]))
 
 
 @pytest.mark.parametrize(("cpus", "others", "levels"), [(2, 0.4, (4, 12)), (2, 1.0, (8,)), (1, 0.3, (2, 6))])
@@ -102,7 +35,7 @@ def test_background_on_equal_terms_keeps_its_full_weight_in_120_logs():
 def test_background_that_gives_way_is_recognised_and_the_prediction_holds(cpus, others, levels):
     held = []
     for seed in range(3):
-        log_ = found(seed, others=others, gives_way=True, cpus=cpus, levels=levels)
+        log_ = measurement(seed, others=others, gives_way=True, cpus=cpus, levels=levels)
         assert log_.yielding is not None
         assert log_.yielding.waited_for.high < log_.yielding.used
         # That of the machine is what its counters say.
@@ -121,7 +54,7 @@ def test_background_that_gives_way_is_recognised_and_the_prediction_holds(cpus, 
 
 def test_counted_in_full_the_prediction_would_not_hold():
     """Canary: as if users waited for work that gives way."""
-    log_ = found(1, others=1.0, gives_way=True)
+    log_ = measurement(1, others=1.0, gives_way=True)
     machine = Machine(cpus=2, background=log_.machine.others)
     low = np.quantile(fit(log_.levels(), machine).courses(machine, 24).response_s[:, -1], 0.025)
     assert course(WORK, Machine(cpus=2), 24).response_s[-1] < low
