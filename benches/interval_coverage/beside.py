@@ -112,8 +112,8 @@ HOW = (
 )
 """CPUs of other work, CPUs, and users recorded."""
 NOTE = (
-    "other work of less than a tenth of the CPUs that gives way is hardly recognised; the error of how much it "
-    "uses is in no interval"
+    "other work of less than a tenth of the CPUs that gives way is hardly recognised; the error of how much "
+    "it uses is in no interval"
 )
 
 for others, cpus, levels in HOW:
@@ -121,8 +121,8 @@ for others, cpus, levels in HOW:
         kind(
             name=f"size-beside-{others:g}-of-{cpus}-{len(levels)}-{'yielding' if gives_way else 'equal'}",
             interval="Users that fit: beside other work",
-            data=f"{LENGTH_S:.0f} s each with {', '.join(map(str, levels))} users, {cpus} CPUs, {others:g} of "
-            f"other work {'that gives way' if gives_way else 'on equal terms'}",
+            data=f"{LENGTH_S:.0f} s each with {', '.join(map(str, levels))} users, {cpus} CPUs, {others:g} "
+            f"of other work {'that gives way' if gives_way else 'on equal terms'}",
             trials=60,
             block=10,
             least=0.90,

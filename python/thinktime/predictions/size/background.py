@@ -18,8 +18,8 @@ Array = NDArray[np.float64]
 MATTERS = MODEL_SD
 """Share of the CPUs from which background load is looked at: less of it takes no more of their capacity than
 the error that the model has anyway."""
-TRIED = 49
-"""Background loads for which waits are computed; those between are interpolated."""
+TRIED = 25
+"""Background loads for which waits are computed; those between are interpolated by a monotone cubic."""
 FINE = 2000
 CHI2_95 = 3.841
 """95 % quantile of chi squared with one degree of freedom."""
@@ -101,6 +101,8 @@ def yielding(waits: tuple[Waits, ...], cpus: int, used: float) -> Yielding | Non
     used : float
         CPU time of others [s/s].
     """
+    from scipy.interpolate import PchipInterpolator
+
     known = [one for one in waits if one.own_cpu_s > 0.0 and math.isfinite(one.waited_s + one.error_s)]
     if not known or used < MATTERS * cpus:
         return None
@@ -114,7 +116,7 @@ def yielding(waits: tuple[Waits, ...], cpus: int, used: float) -> Yielding | Non
     )
     own = MODEL_SD * response
     inverse = np.linalg.inv(np.diag(error**2 + own**2) + np.outer(own, own))
-    residuals = waited[:, None] - np.array([np.interp(at, tried, row) for row in expected])
+    residuals = waited[:, None] - PchipInterpolator(tried, expected, axis=1)(at)
     chi2 = np.einsum("kb,kl,lb->b", residuals, inverse, residuals)
     least = float(chi2.min())
     disagree = max(least / (len(known) - 1), 1.0) if len(known) > 1 else 1.0
