@@ -605,7 +605,7 @@ def _curves(measured: Measured, fitted: Fit, plan: Plan, most: int, known: Curve
         scheduler=plan.scheduler,
     )
     if not plain:
-        share = machine.others / machine.cpus
+        share = min(machine.others / machine.cpus, 1.0)
         courses = courses.times(found.slower(most), found.fewer(most), share)
     return Curves(
         machine=machine,

@@ -42,7 +42,8 @@ def section(size: SizeByClass) -> Section:
         method=(
             "Means: a closed network with a class for each class of users, and background load as arrivals "
             f"({SOURCE}); of many users by the linearizer (Chandy and Neuse 1982). Percentiles: simulation "
-            "with the CPU times of each class. Intervals: over draws from all that agrees with the log."
+            "with the CPU times of each class, which compares another scheduler with equal parts too. "
+            "Intervals: over draws from all that agrees with the log."
         ),
     )
 
