@@ -12,7 +12,7 @@ from thinktime.sources.simulated import simulate
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "how-many-users-fit.md"
 COMMANDS = re.findall(r"^    (thinktime size .*)$", PAGE.read_text(), re.MULTILINE)
-ALIEN = "class:compile"
+ALIEN = "compile"
 """A class of interactions that the log of this test does not have."""
 
 

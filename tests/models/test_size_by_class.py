@@ -17,7 +17,7 @@ from thinktime.documents import format as shown
 from thinktime.errors import InputError
 from thinktime.log import Log
 from thinktime.models import Customers, Station, mixed
-from thinktime.models.sizing import fit
+from thinktime.models.sizing import Machine, fit
 from thinktime.predictions.size import goals
 from thinktime.predictions.size.answer import ClassPlan, Plan
 from thinktime.predictions.size.by_class import page
@@ -26,6 +26,7 @@ from thinktime.predictions.size.by_class.classes import classes
 from thinktime.predictions.size.by_class.section import sentences
 from thinktime.predictions.size.measured import measured
 from thinktime.predictions.size.memory import Memory
+from thinktime.predictions.size.percentiles import SHARING, Scheduler
 from thinktime.sources.simulated import simulate
 from thinktime.stats.estimate import Estimate
 
@@ -299,6 +300,102 @@ def test_the_page_has_every_position_as_it_would_be_answered(held, monkeypatch):
     assert cliff[0] == 0
 
 
+def test_first_come_first_served_makes_all_classes_wait_alike(question):
+    """In sharing, waits are in proportion to the CPU time; in the order of arrival, the same for all."""
+    wanted = {"notebook": 8, "batch": 2}
+
+    def waits(scheduler):
+        plan = Plan(cpus=1, scheduler=scheduler)
+        found = {one.name: one.response.value for one in question.under(plan).mixed(wanted).classes}
+        return {name: response - CPU[name] for name, response in found.items()}
+
+    shared, ordered = waits(SHARING), waits(Scheduler(name="fcfs"))
+    slices = waits(Scheduler(name="round_robin", slice_s=0.001))
+    # An arrival finds the others, and not itself: with 8 and 2 users, waits differ by a tenth.
+    assert ordered["batch"] / ordered["notebook"] == pytest.approx(1.0, abs=0.2)
+    assert shared["batch"] / shared["notebook"] > 2.5
+    for name, wait in slices.items():
+        assert wait == pytest.approx(shared[name], rel=0.1)
+
+
+def test_the_command_compares_schedulers_by_class(path, capsys):
+    options = ["--users", "notebook=6,batch=2", "--what-if", "scheduler=fcfs", "--format", "json"]
+    assert run(["size", str(path), *options]) == 0
+    plain, changed = json.loads(capsys.readouterr().out)["plans"]
+    assert changed["plan"] == "first come, first served"
+
+    def response(plan, name):
+        rows = [one for one in plan["predictions"] if one["quantity"] == "response_s"]
+        return next(one["value"] for one in rows if one["class"] == name)
+
+    assert response(changed, "notebook") > response(plain, "notebook")
+    assert response(changed, "batch") < response(plain, "batch")
+
+
+@pytest.fixture(scope="module")
+def beside_others(question):
+    """The same users, whom the model takes to wait for others that use 1.7 of two CPUs."""
+    found = replace(question.measured, machine=Machine(cpus=2, background=1.7))
+    return Question(found, fit(found.levels(), found.machine), question.classes, Plan(), question.goals)
+
+
+@pytest.mark.parametrize("numbers", [{"notebook": 6, "batch": 2}, {"notebook": 5, "batch": 2}])
+def test_users_who_were_measured_to_meet_the_goals_fit(beside_others, numbers):
+    size = beside_others.answer(numbers)
+    (first, *_) = size.mixes
+    assert first.model_met < 0.5
+    assert first.fits
+    told = [" ".join(one.split()) for one in sentences(size.machine, size.goals, first, size.more)]
+    assert told[0].startswith("With 2 batch and 6 notebook users, a mean response of")
+    assert "which meets every goal of time" in told[0]
+    assert "fit on 2 CPUs. The model alone gives a probability of" in told[0]
+    more = {one.name: one for one in size.more}
+    for name, least in {"notebook": 6, "batch": 2}.items():
+        found = more[name]
+        assert (found.at_least if found.users is None else found.users.value) >= least
+
+
+def test_users_who_were_measured_to_miss_a_goal_do_not_fit(question):
+    # A mean response of four times what it was: the model, which has the work as it was, says that they fit.
+    slow = tuple(
+        replace(
+            one,
+            response=replace(
+                one.response,
+                value=4.0 * one.response.value,
+                low=3.6 * one.response.value,
+                high=4.4 * one.response.value,
+            ),
+        )
+        for one in question.classes
+    )
+    fitted = fit(question.measured.levels(), question.measured.machine)
+    wanted = goals.read(["mean response < 600ms"])
+    asked_ = Question(question.measured, fitted, slow, Plan(), wanted)
+    for numbers in ({"notebook": 6, "batch": 2}, {"notebook": 7, "batch": 2}):
+        size = asked_.answer(numbers)
+        assert size.mixes[0].model_met > 0.5
+        assert not size.mixes[0].fits
+        told = " ".join(next(sentences(size.machine, size.goals, size.mixes[0], size.more)).split())
+        assert "which misses the goal" in told
+        assert "do not fit on 2 CPUs" in told
+    # Fewer may fit.
+    assert asked_.answer({"notebook": 5, "batch": 2}).mixes[0].refuted is None
+
+
+def test_other_users_and_plans_are_left_to_the_model(beside_others):
+    for size in (
+        beside_others.answer({"notebook": 7, "batch": 2}),
+        beside_others.under(Plan(cpus=3)).answer({"notebook": 6, "batch": 2}),
+    ):
+        assert size.mixes[0].refuted is None
+
+
+def test_a_log_that_the_model_describes_is_not_refuted(question):
+    size = question.answer({"notebook": 6, "batch": 2})
+    assert size.mixes[0].refuted is None
+
+
 def test_the_command_answers_in_words(path, capsys):
     assert run(["size", str(path), "--users", "notebook=40,batch=4"]) == 0
     assert "do not fit on 2 CPUs" in " ".join(capsys.readouterr().out.split())
@@ -315,7 +412,7 @@ def test_the_command_answers_in_words(path, capsys):
         (["--class", "batch"], "give NAME=USER"),
         (["--class", "heavy=alice"], "no user of the log matches it"),
         (["--class", "a=user:1", "--class", "a=user:2"], "is given twice"),
-        (["--users", "batch=3", "--what-if", "scheduler=fcfs"], "is not computed for classes of users"),
+        (["--users", "batch=3", "--what-if", "scheduler=round-robin:10ms"], "simulated on one CPU"),
         (["--users", "batch=3", "--what-if", "class:bach=2"], "no such class; it has batch, notebook"),
         (["--users", "batch=3", "--what-if", "cpu:bach=2"], "no such class; it has batch, notebook"),
         (["--users", "batch=3", "--what-if", "class:batch=0"], "no users are left in any class"),

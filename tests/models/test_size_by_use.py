@@ -19,7 +19,7 @@ from thinktime.log.users import is_person
 from thinktime.predictions.size import goals
 from thinktime.predictions.size.activity import Activity, activity
 from thinktime.predictions.size.answer import Plan
-from thinktime.predictions.size.by_use import by_use
+from thinktime.predictions.size.by_use import as_json, by_use, section
 from thinktime.predictions.size.cliff import Full, Room, beyond, cliff, words
 from thinktime.predictions.size.enough import Watch
 from thinktime.predictions.size.memory import Memory
@@ -125,6 +125,51 @@ def test_the_answer_is_computed_by_hand(tmp_path):
     )
     assert changed.met[0].users.value == 11  # (0.61 * 2 - 0.1) / 0.1 = 11.2
     assert changed.met[0].limit == "cpu"
+
+
+def crowded(path, less: float):
+    """Log of 6 and then 60 users, of whom each uses `less` of the CPU time where there are 60."""
+    cpu = np.zeros((60, 200))
+    cpu[:6, :100] = 0.05
+    cpu[:, 100:] = 0.05 * less
+    # Who was never seen before counts as present from then on.
+    found = activity(Log.open(write(path, cpu, memory_gb=0.1)), "log")
+    assert isinstance(found, Activity)
+    return found
+
+
+def test_users_are_seen_by_how_many_were_present(tmp_path):
+    found = crowded(tmp_path / "log", 0.5)
+    assert [users for users, _ in found.seen] == [6, 60]
+    for (users, value), each in zip(found.seen, (0.05, 0.025), strict=True):
+        assert value.value == pytest.approx((users * each + ROOT_CPU) / CPUS)
+
+
+def test_users_who_were_measured_to_meet_a_goal_fit(tmp_path, capsys):
+    found = crowded(tmp_path / "log", 0.5)
+    # The mean of a user present is 0.0273, which gives 43 users at 32 %; with 60, it was (1.5 + 0.1) / 4.
+    wanted = goals.read(["utilisation < 41%", "memory > 50%"])
+    few = replace(found, cpu=replace(found.cpu, value=0.05, low=0.04, high=0.06))
+    size = by_use(few, Plan(), wanted, [])
+    best = size.met[0]
+    assert (best.users, best.at_least, best.limit) == (None, 60, "measured")
+    first, *_ = section(size).summary
+    said = " ".join(first.split())
+    assert said.startswith("At least 60 users fit on 4 CPUs: with 60, a utilisation of 40")
+    assert "so it does not describe this log" in said
+    answer = json.loads(as_json(size))
+    assert (answer["answer"]["low"], answer["answer"]["limit"]) == (60, "measured")
+    assert answer["refuted"][0]["users"] == 60
+    # Of another machine, nothing was measured.
+    assert by_use(few, Plan(cpus=8), wanted, []).met[0].users is not None
+
+
+def test_users_who_were_measured_to_miss_a_goal_do_not_fit(tmp_path):
+    found = crowded(tmp_path / "log", 1.0)
+    light = replace(found, cpu=replace(found.cpu, value=0.02, low=0.019, high=0.021))
+    best = by_use(light, Plan(), goals.read(["utilisation < 60%"]), []).met[0]
+    # 60 users used (3 + 0.1) / 4, and 6 used (0.3 + 0.1) / 4.
+    assert (best.users, best.at_least, best.at_most) == (None, 6, 59)
 
 
 def covered(seeds: int, *, canary: bool = False) -> float:

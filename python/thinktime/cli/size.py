@@ -362,8 +362,6 @@ def _by_class(logs: list[Log], found: Measured, fitted: Fit, wanted: _Wanted, fo
     from thinktime.predictions.size.by_class.classes import classes
 
     (plan, *variants) = wanted.plans
-    if any(one.scheduler != _unchanged().scheduler for one in variants):
-        raise InputError("--what-if: scheduler: is not computed for classes of users; ask without classes")
     with border.reading(*logs):
         members = classes(logs, _who(wanted.classes))
     numbers = _by_name(wanted.users) if wanted.users else {one.name: one.users for one in members}

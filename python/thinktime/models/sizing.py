@@ -60,7 +60,11 @@ class Machine:
     cpu_speed: float = 1.0
     """Speed of a processor, relative to that on which the demand was measured."""
     background: float = 0.0
-    """CPU time that others use [s/s], on the processors measured."""
+    """CPU time that others use [s/s], on the processors measured, and for which users wait."""
+    background_error: float = 0.0
+    """Its standard error [s/s]."""
+    yielding: float = 0.0
+    """Further CPU time of others [s/s], likewise, that gives way to users: it is in the utilisation alone."""
     serial_speed: float = 1.0
     """Speed of whatever serves one interaction at a time, such as a disk, relative to the one measured."""
 
@@ -69,11 +73,18 @@ class Machine:
         count("cpus", self.cpus)
         positive("cpu_speed", self.cpu_speed)
         positive("serial_speed", self.serial_speed)
+        at_least_zero("background_error", self.background_error)
+        at_least_zero("yielding", self.yielding)
         if at_least_zero("background", self.background) >= BACKGROUND_MOST * self.cpus * self.cpu_speed:
             raise InputError(
                 f"background load of {self.background:g} CPUs leaves nothing of {self.cpus}"
                 f"{'' if self.cpu_speed == 1.0 else f' at {self.cpu_speed:g} of the speed'}; give more CPUs"
             )
+
+    @property
+    def others(self) -> float:
+        """CPU time of others on these processors, whether users wait for it or not [s/s]."""
+        return (self.background + self.yielding) / self.cpu_speed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,7 +202,7 @@ def _course(work: Work, rates: _Rates, users: int) -> Course:
     throughput, at_serial, number = (np.frombuffer(part) for part in solved)
     response = np.arange(1.0, users + 1.0) / throughput - work.think_s
     demand = work.cpu_s * (1.0 + work.growth * crowding(number, machine.cpus)) / machine.cpu_speed
-    busy = (throughput * demand + machine.background / machine.cpu_speed) / machine.cpus
+    busy = (throughput * demand + machine.others) / machine.cpus
     return Course(
         response_s=response,
         throughput_per_s=throughput,
@@ -279,7 +290,7 @@ def _courses(works: Works, rates: _Rates, users: int, known: Array | None = None
     throughput = solved.throughput
     needing = np.maximum(number - throughput * (think + delay) - solved.at_serial, 0.0)
     demand = cpu * (1.0 + growth * crowding(needing, machine.cpus)) / machine.cpu_speed
-    busy = (throughput * demand + machine.background / machine.cpu_speed) / machine.cpus
+    busy = (throughput * demand + machine.others) / machine.cpus
     return Courses(
         response_s=number / throughput - think,
         throughput_per_s=throughput,
@@ -300,6 +311,8 @@ class Fit:
     """Factor of the model's own error in the response time, one for each draw."""
     n_effective: float
     """Combinations tried that agreed, as if equally well."""
+    slowed: Array = field(default_factory=lambda: np.ones(DRAWS), repr=False, compare=False)
+    """Factor of the CPU time in each draw by which the background load may be another."""
 
     works: Works = field(init=False, repr=False, compare=False)
     """The draws as arrays."""
@@ -464,13 +477,14 @@ def _fit(levels: tuple[Level, ...], machine: Machine, seed: int) -> Fit:
     weights /= weights.sum()
     kept = np.searchsorted(np.cumsum(weights), (np.arange(DRAWS) + random.uniform()) / DRAWS)
     kept = random.permutation(np.minimum(kept, TRIED - 1))
+    slowed = _slowed(machine, random)
     return Fit(
         machine=machine,
         draws=tuple(
             _work(*values, rest=one, part=share)
             for *values, one, share in zip(
                 think[:DRAWS].tolist(),
-                cpu[:DRAWS].tolist(),
+                (cpu[:DRAWS] * slowed).tolist(),
                 growth[:DRAWS].tolist(),
                 amount[kept].tolist(),
                 part[kept].tolist(),
@@ -479,7 +493,22 @@ def _fit(levels: tuple[Level, ...], machine: Machine, seed: int) -> Fit:
         ),
         errors=np.exp(MODEL_SD * random.permutation(_normal(DRAWS))),
         n_effective=float(1.0 / (weights**2).sum()),
+        slowed=slowed,
     )
+
+
+def _slowed(machine: Machine, random: np.random.Generator) -> Array:
+    """Factor of the CPU time in each draw that does what the error of the background load does.
+
+    Of a machine with c CPUs, background b leaves c - b: one that is not known well does as much to the
+    largest throughput as a CPU time that is not.
+    """
+    if not machine.background_error > 0.0:
+        return np.ones(DRAWS)
+    error = machine.background_error * random.permutation(_normal(DRAWS))
+    drawn = np.clip(machine.background + error, 0.0, BACKGROUND_MOST * machine.cpus)
+    result: Array = (machine.cpus - machine.background) / (machine.cpus - drawn)
+    return result
 
 
 def _tried(works: Works, rates: _Rates, users: int, index: NDArray[np.int64]) -> tuple[Array, Array, Array]:

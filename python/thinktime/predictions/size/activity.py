@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from thinktime.log import users as people
 from thinktime.predictions.size import memory
 from thinktime.predictions.size.measured import BUSY
 from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.series import batch_means
 
 if TYPE_CHECKING:
     from thinktime.log import Log
@@ -69,6 +70,8 @@ class Activity:
     memory: memory.Memory | None
     idle_seen: bool
     """True if users who were present but idle are known, from `presence`."""
+    seen: tuple[tuple[int, Estimate], ...] = ()
+    """Utilisation of the CPUs by number of users present, ascending, of those seen for long enough."""
 
 
 def activity(log: Log, name: str) -> Activity | NotApplicable:
@@ -125,7 +128,17 @@ def activity(log: Log, name: str) -> Activity | NotApplicable:
         peak=int(used.present.sum(axis=0).max()),
         memory=memory.of_people(log, used.present.sum(axis=0), observed),
         idle_seen=log.has("presence"),
+        seen=tuple(_seen(used.present.sum(axis=0), busy - aside, length, cpus)),
     )
+
+
+def _seen(present: Array, busy: Array, length: Array, cpus: int) -> Iterator[tuple[int, Estimate]]:
+    """Utilisation of the CPUs by number of users present, of those with `INTERVALS_LEAST` intervals."""
+    numbers, known = np.rint(present).astype(np.int64), ~np.isnan(busy)
+    for users in np.unique(numbers[known]).tolist():
+        at = known & (numbers == users)
+        if users > 0 and at.sum() >= INTERVALS_LEAST:
+            yield users, batch_means.batch_ratio(busy[at], length[at] * cpus).with_unit("share")
 
 
 def _again(blocks: Sequence[NDArray[np.int64]], known: NDArray[np.bool_]) -> list[NDArray[np.int64]]:

@@ -14,6 +14,7 @@ from thinktime.errors import InputError
 from thinktime.models.sizing import ENDS, Changes, Courses, Fit, Machine
 from thinktime.predictions.size import disks
 from thinktime.predictions.size.cliff import MORE, Beyond, Full, Room, beyond, cliff
+from thinktime.predictions.size.fits import Fits, Otherwise, Seen, alone, reconciled, refuting, seen
 from thinktime.predictions.size.goals import Goal
 from thinktime.predictions.size.measured import Measured
 from thinktime.predictions.size.memory import Memory
@@ -84,12 +85,16 @@ class Plan:
 
     def machine(self, measured: Machine) -> Machine:
         """Machine to predict for; its background load is that of the machine measured."""
-        return Machine(
+        return replace(
+            measured,
             cpus=self.cpus or measured.cpus,
             cpu_speed=self.cpu_speed,
-            background=measured.background,
             serial_speed=self.disk_speed,
         )
+
+    def on(self, measured: Machine) -> Plan:
+        """The same plan, where the CPUs that it names are those measured, as one that changes none."""
+        return replace(self, cpus=None) if self.cpus == measured.cpus else self
 
     @property
     def changes(self) -> Changes:
@@ -104,22 +109,8 @@ class Plan:
 
     @property
     def is_as_measured(self) -> bool:
-        """True if nothing is changed."""
-        return self == Plan()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fits:
-    """Users who meet one goal."""
-
-    goal: Goal
-    users: Estimate | None
-    """None where more meet it than were looked at."""
-    at_least: int
-    """Users looked at, all of whom meet it, where `users` is None; of a throughput, the fewest that
-    give it, 0 where none do."""
-    limit: str
-    """What runs short: ``cpu``, ``rest``, ``memory``, or ``users`` where nothing does."""
+        """True if nothing is changed that takes time: memory may be another."""
+        return replace(self, memory_bytes=None, swap_speed=None, memory=1.0) == Plan()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +153,8 @@ class Reached:
     """Rules that others use, with their errors on the log."""
     disks: tuple[disks.DiskThen, ...]
     """Disks with the number of users that fits; empty where that is not known."""
+    refuted: Otherwise | None
+    """What was measured against the model, where it does not describe the log; for every plan."""
 
     @property
     def answer(self) -> Fits:
@@ -171,8 +164,12 @@ class Reached:
     @property
     def number(self) -> int:
         """Users who fit, at the least."""
-        best = self.answer
-        return best.at_least if best.users is None else int(best.users.value)
+        return self.answer.number
+
+    @property
+    def is_refuted(self) -> bool:
+        """True if this is an answer for what was measured, and the model does not describe it."""
+        return self.refuted is not None and self.plan.is_as_measured
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,6 +211,27 @@ class Known:
         self._sufficing: dict[tuple[float, float], Sufficing] = {}
         self._cliffs: dict[tuple[float, float], Estimate | None] = {}
         self._past: Past | None = None
+        self._seen: dict[Goal, tuple[Seen, ...]] | None = None
+        self._refuted: tuple[Otherwise | None] | None = None
+
+    @property
+    def seen(self) -> dict[Goal, tuple[Seen, ...]]:
+        """What was measured of each goal; empty where nothing was."""
+        if self._seen is None:
+            works = self.fitted.works
+            least = float(np.quantile(works.cpu_s + works.serial_s + works.delay_s, ENDS[0]))
+            ends = alone(self.measured, least) if self.measured.stretches else (0.0, 0.0)
+            self._seen = {goal: seen(goal, self.measured, ends) for goal in self.goals}
+        return self._seen
+
+    @property
+    def refuted(self) -> Otherwise | None:
+        """What was measured against the model, where it does not describe the log."""
+        if self._refuted is None:
+            curves = self.curves(Plan(), 2 * self.measured.peak)
+            fits = _reconciled(self, [meeting(goal, curves) for goal in self.goals], curves)
+            self._refuted = (refuting(fits),)
+        return self._refuted[0]
 
     def curves(self, plan: Plan, most: int) -> Curves:
         """Predictions for 1 to `most` users; those made before serve every memory, and fewer users."""
@@ -304,7 +322,7 @@ class Known:
             alone_s=float(np.median(curves.alone_s)),
             cpus=curves.machine.cpus,
             memory_bytes=self.memory_bytes(plan),
-            as_measured=plan == replace(Plan(), memory_bytes=plan.memory_bytes, swap_speed=plan.swap_speed),
+            as_measured=plan.is_as_measured,
         )
         if self._past is None and self.measured.stretches:
             alone = self.fitted.courses(self.measured.machine, 1).response_s
@@ -312,7 +330,15 @@ class Known:
         return judge(case, self.goals, self._past)
 
 
-def size(measured: Measured, fitted: Fit, plan: Plan, goals: Sequence[Goal], asked: Sequence[int]) -> Size:
+def size(
+    measured: Measured,
+    fitted: Fit,
+    plan: Plan,
+    goals: Sequence[Goal],
+    asked: Sequence[int],
+    *,
+    known: Known | None = None,
+) -> Size:
     """Answer of a measurement for a plan.
 
     Parameters
@@ -325,6 +351,8 @@ def size(measured: Measured, fitted: Fit, plan: Plan, goals: Sequence[Goal], ask
     goals : sequence of Goal
     asked : sequence of int
         Numbers of users to predict; empty for a choice around the answer.
+    known : Known, optional
+        Of this measurement and these goals, where other plans have been answered.
 
     Raises
     ------
@@ -333,9 +361,15 @@ def size(measured: Measured, fitted: Fit, plan: Plan, goals: Sequence[Goal], ask
     """
     if asked and max(asked) > USERS_MOST:
         raise InputError(f"--users {max(asked)}: give at most {USERS_MOST}")
-    known = Known(measured, fitted, goals)
+    known = known or Known(measured, fitted, goals)
+    plan = plan.on(measured.machine)
     found = reached(known, plan)
-    chosen = sorted(set(asked)) or _around(found.number, measured.peak, found.most)
+    chosen = sorted(set(asked)) or (
+        # Beside what was measured: of other numbers of users the model knows as little.
+        [one.users for one in measured.stretches]
+        if found.is_refuted
+        else _around(found.number, measured.peak, found.most)
+    )
     most = max(found.most, *chosen)
     curves = known.curves(plan, most)
     drawn = sorted({*range(1, min(most, 40) + 1), *np.rint(np.geomspace(1, most, 60)).astype(int).tolist()})
@@ -374,23 +408,48 @@ def reached(known: Known, plan: Plan) -> Reached:
         if most >= USERS_MOST or (fits[0].users is not None and fits[0].users.value * 1.5 <= most):
             break
         most = min(2 * most, USERS_MOST)
-    best = fits[0]
-    number = best.at_least if best.users is None else int(best.users.value)
-    at = curves.row(number) if best.users is not None and number >= 1 else None
+    if plan.is_as_measured:
+        fits = tuple(sorted(_reconciled(known, fits, curves), key=_order))
+    best, refuted = fits[0], None
+    if known.measured.stretches:
+        refuted = refuting(fits) if plan.is_as_measured else known.refuted
+    described = refuted is None or not plan.is_as_measured
+    at = curves.row(best.number) if best.users is not None and best.number >= 1 and described else None
+    full = known.full(plan, curves)
     return Reached(
         plan=plan,
         machine=curves.machine,
         memory_bytes=known.memory_bytes(plan),
         fits=fits,
-        marginal_s=curves.marginal(number),
+        marginal_s=curves.marginal(best.number) if described else None,
         knee=_knee(known.fitted, curves, plan),
         at=at,
         most=most,
         agreement=curves.percentiles.agreement(most),
-        full=known.full(plan, curves),
+        full=full if full is None or described else replace(full, bounds=None),
         rules=known.judged(plan, curves),
         disks=() if at is None else tuple(disks_then(known.measured, plan, at)),
+        refuted=refuted,
     )
+
+
+def _order(one: Fits) -> tuple[bool, bool, float, float, str]:
+    return one.order
+
+
+def _reconciled(known: Known, fits: Sequence[Fits], curves: Curves) -> tuple[Fits, ...]:
+    """Users who meet each goal, none of them refuted by what was measured."""
+    return reconciled(fits, known.seen, partial(_largest, curves=curves))
+
+
+def _largest(goal: Goal, curves: Curves) -> NDArray[np.int64]:
+    """Most users with whom a goal is met, among those looked at, by draw."""
+    meets = curves.meets(goal)
+    assert meets is not None
+    # Up to the first number that fails: a goal that is met again beyond it is of no use.
+    fails = ~meets
+    result: NDArray[np.int64] = np.where(fails.any(axis=1), fails.argmax(axis=1), curves.most)
+    return result
 
 
 def disks_then(measured: Measured, plan: Plan, row: Row) -> Iterator[disks.DiskThen]:
@@ -416,12 +475,6 @@ def _knee(fitted: Fit, curves: Curves, plan: Plan) -> Estimate:
     return Estimate(
         value=float(middle), unit="user", low=float(low), high=float(high), n=curves.n, method="asymptotes"
     )
-
-
-def _order(one: Fits) -> tuple[bool, float, str]:
-    # What was not measured is no answer.
-    users = math.inf if one.users is None else one.users.value
-    return (one.limit == "unmeasured", users, one.goal.kind)
 
 
 def _around(number: int, peak: int, most: int) -> list[int]:
@@ -552,7 +605,7 @@ def _curves(measured: Measured, fitted: Fit, plan: Plan, most: int, known: Curve
         scheduler=plan.scheduler,
     )
     if not plain:
-        share = machine.background / (machine.cpu_speed * machine.cpus)
+        share = min(machine.others / machine.cpus, 1.0)
         courses = courses.times(found.slower(most), found.fewer(most), share)
     return Curves(
         machine=machine,
@@ -572,9 +625,7 @@ def meeting(goal: Goal, curves: Curves) -> Fits:
     if goal.kind == "throughput":
         # More users give more, never less: the goal is met from some number on.
         return _from(goal, meets, curves)
-    # Up to the first number that fails: a goal that is met again beyond it is of no use.
-    fails = ~meets
-    reached = np.where(fails.any(axis=1), fails.argmax(axis=1), curves.most)
+    reached = _largest(goal, curves)
     low, middle, high = np.quantile(reached, ENDS, method="inverted_cdf")
     if middle >= curves.most:
         return Fits(goal=goal, users=None, at_least=int(low), limit="users")

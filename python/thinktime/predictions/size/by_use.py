@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +17,11 @@ from thinktime.models.sizing import DRAWS, ENDS
 from thinktime.predictions.size import record
 from thinktime.predictions.size.activity import Activity
 from thinktime.predictions.size.answer import RESERVE, USERS_MOST, Plan
+from thinktime.predictions.size.fits import MEASURED, Fits, Seen, judged, reconciled, refuting
 from thinktime.predictions.size.goals import Goal
 from thinktime.predictions.size.percentiles import SHARING
-from thinktime.predictions.size.words import ASIDE_WORTH, aside_words
+from thinktime.predictions.size.section import number
+from thinktime.predictions.size.words import ASIDE_WORTH, LIMITS, aside_words, because, measured_alone
 from thinktime.stats.estimate import Estimate
 
 Array = NDArray[np.float64]
@@ -32,17 +35,6 @@ INSTEAD = (
 SEED = 3
 PEOPLE_MOST = 20
 """People in the table."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Met:
-    """Users who meet one goal."""
-
-    goal: Goal
-    users: Estimate | None
-    """None where all that were looked at meet it, or where it was not measured."""
-    limit: str
-    """``cpu``, ``memory``, ``users`` or ``unmeasured``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +53,8 @@ class SizeByUse:
     activity: Activity
     plan: Plan
     cpus: int
-    met: tuple[Met, ...]
-    """The first to fail comes first."""
+    met: tuple[Fits, ...]
+    """One for each goal; the first to fail comes first."""
     rows: tuple[UseRow, ...]
 
 
@@ -94,9 +86,12 @@ def by_use(found: Activity, plan: Plan, goals: Sequence[Goal], asked: Sequence[i
     cpus = plan.cpus or found.cpus
     users = np.arange(1.0, USERS_MOST + 1.0)
     busy, enough = _utilisation(found, plan, cpus, users), _enough(found, plan, users)
-    met = sorted((_met(goal, busy, enough) for goal in wanted), key=_order)
-    best = met[0].users
-    number = USERS_MOST if best is None else int(best.value)
+    met = [_met(goal, busy, enough) for goal in wanted]
+    if replace(plan, cpus=None if plan.cpus == found.cpus else plan.cpus).is_as_measured:
+        seen_of = {goal: _seen(goal, found) for goal in wanted if goal.kind == "utilisation"}
+        met = list(reconciled(met, seen_of, partial(_most, busy, enough)))
+    met.sort(key=_order)
+    number = met[0].number
     top = max(round(1.5 * number), 2) if number < USERS_MOST else 2 * found.peak
     chosen = sorted(set(asked)) or sorted(
         {*np.unique(np.rint(np.linspace(1, top, min(top, 8))).astype(int)).tolist(), max(number, 1)}
@@ -118,8 +113,20 @@ def by_use(found: Activity, plan: Plan, goals: Sequence[Goal], asked: Sequence[i
     )
 
 
-def _order(one: Met) -> float:
-    return np.inf if one.users is None else one.users.value
+def _order(one: Fits) -> tuple[bool, bool, float, float, str]:
+    return one.order
+
+
+def _seen(goal: Goal, found: Activity) -> tuple[Seen, ...]:
+    """Numbers of users present with whom the CPUs met a goal or missed it for sure, up to the first miss."""
+    result = []
+    for users, value in found.seen:
+        met = judged(goal, value, (goal.limit, goal.limit))
+        if met is not None:
+            result.append(Seen(goal=goal, users=users, value=value, met=met))
+        if met is False:
+            break
+    return tuple(result)
 
 
 def _drawn(estimate: Estimate, random: np.random.Generator) -> Array:
@@ -150,15 +157,20 @@ def _enough(found: Activity, plan: Plan, users: Array) -> Array | None:
     return found.memory.times(plan.memory).suffices(there * (1.0 - RESERVE), users, DRAWS)
 
 
-def _met(goal: Goal, busy: Array, enough: Array | None) -> Met:
-    if goal.kind == "memory" and enough is None:
-        return Met(goal=goal, users=None, limit="unmeasured")
+def _most(busy: Array, enough: Array | None, goal: Goal) -> NDArray[np.int64]:
+    """Most users with whom a goal is met, by draw."""
     meets = busy <= goal.limit if enough is None or goal.kind == "utilisation" else enough >= goal.limit
     fails = ~meets
-    reached = np.where(fails.any(axis=1), fails.argmax(axis=1), USERS_MOST)
-    low, middle, high = np.quantile(reached, ENDS, method="inverted_cdf")
+    result: NDArray[np.int64] = np.where(fails.any(axis=1), fails.argmax(axis=1), USERS_MOST)
+    return result
+
+
+def _met(goal: Goal, busy: Array, enough: Array | None) -> Fits:
+    if goal.kind == "memory" and enough is None:
+        return Fits(goal=goal, users=None, at_least=0, limit="unmeasured")
+    low, middle, high = np.quantile(_most(busy, enough, goal), ENDS, method="inverted_cdf")
     if middle >= USERS_MOST:
-        return Met(goal=goal, users=None, limit="users")
+        return Fits(goal=goal, users=None, at_least=USERS_MOST, limit="users")
     users = Estimate(
         value=float(middle),
         unit="user",
@@ -167,7 +179,8 @@ def _met(goal: Goal, busy: Array, enough: Array | None) -> Met:
         n=DRAWS,
         method="largest number that meets the goal, over draws",
     )
-    return Met(goal=goal, users=users, limit="cpu" if goal.kind == "utilisation" else "memory")
+    limit = "cpu" if goal.kind == "utilisation" else "memory"
+    return Fits(goal=goal, users=users, at_least=int(low), limit=limit)
 
 
 def _row(values: Array, found: Activity, unit: str) -> Estimate:
@@ -187,6 +200,7 @@ WORDS = {
     "memory": "memory",
     "users": f"nothing up to {USERS_MOST} users",
     "unmeasured": "not measured",
+    MEASURED: LIMITS[MEASURED],
 }
 
 
@@ -202,7 +216,7 @@ def section(size: SizeByUse, variants: Sequence[tuple[str, SizeByUse]] = ()) -> 
             Table.of(
                 size.met,
                 Col("goal", lambda one: one.goal.words),
-                Col("users", lambda one: one.users if one.users is not None else "not limited"),
+                Col("users", _cell),
                 Col("limit", lambda one: WORDS[one.limit]),
                 name="size-limits",
                 caption="Users that meet each goal",
@@ -241,11 +255,16 @@ def section(size: SizeByUse, variants: Sequence[tuple[str, SizeByUse]] = ()) -> 
     )
 
 
+def _cell(one: Fits) -> Estimate | str:
+    """Cell of the users who meet a goal."""
+    return number(one) if one.users is not None or one.limit == MEASURED else "not limited"
+
+
 def _plans(variants: Sequence[tuple[str, SizeByUse]]) -> Table:
     return Table.of(
         variants,
         Col("plan", lambda item: item[0]),
-        Col("users that fit", lambda item: item[1].met[0].users or "not limited"),
+        Col("users that fit", lambda item: _cell(item[1].met[0])),
         Col("limit", lambda item: WORDS[item[1].met[0].limit]),
         name="size-plans",
         caption="What would a change bring?",
@@ -259,13 +278,16 @@ def _share(part: float, whole: float) -> float | None:
 def _sentences(size: SizeByUse) -> Iterator[str]:
     found, best = size.activity, size.met[0]
     machine = shown.count(size.cpus, "CPU")
-    if best.users is None:
+    against = refuting(size.met)
+    if against is not None:
+        yield from measured_alone(best, against, machine)
+    elif best.users is None:
         yield f"All {USERS_MOST} users that were looked at fit on {machine}: no goal that was judged fails."
     else:
         number, low, high = best.users.value, best.users.low, best.users.high
         ends = f" ({low:.0f} to {high:.0f})" if low is not None and high is not None else ""
         yield (
-            f"{number:.0f} users fit{ends} on {machine}: {best.goal.words}. Beyond that, {WORDS[best.limit]} "
+            f"{number:.0f} users fit{ends} on {machine}: {because(best)}. Beyond that, {WORDS[best.limit]} "
             f"{'run' if best.limit == 'cpu' else 'runs'} short."
         )
     yield (
@@ -285,6 +307,11 @@ def _sentences(size: SizeByUse) -> Iterator[str]:
 
 def _caveats(size: SizeByUse) -> Iterator[str]:
     found = size.activity
+    if refuting(size.met) is not None:
+        yield (
+            "The model does not describe this log: users use more or less by how many there are. What it "
+            "says of other numbers, machines and work may be as far off."
+        )
     yield f"The log has no interactions: {INSTEAD}."
     if found.aside >= ASIDE_WORTH:
         yield aside_words(found.aside)
@@ -326,16 +353,20 @@ def as_json(size: SizeByUse, variants: Sequence[tuple[str, SizeByUse]] = ()) -> 
         rows.append(record.row(one.users, record.UTILISATION, one.utilisation, "predicted", resource="cpu"))
         if one.memory is not None:
             rows.append(record.row(one.users, "memory_suffices", one.memory, "predicted"))
-    plans = [{"plan": name.replace("\N{NO-BREAK SPACE}", " ")} | _answer(one) for name, one in variants]
-    return answer("size", {"answer": _answer(size), "plans": plans, "predictions": rows})
+    plans = [{"plan": record.plain(name)} | _answer(one) for name, one in variants]
+    refuted = record.refuted(size.met)
+    return answer("size", {"answer": _answer(size), "plans": plans, "predictions": rows, "refuted": refuted})
 
 
 def _answer(size: SizeByUse) -> dict[str, object]:
     best, users = size.met[0], size.met[0].users
+    measured = best.limit == MEASURED
     return {
         "users": None if users is None else round(users.value),
-        "low": None if users is None or users.low is None else round(users.low),
-        "high": None if users is None or users.high is None else round(users.high),
+        "low": (best.at_least if measured else None)
+        if users is None or users.low is None
+        else round(users.low),
+        "high": best.at_most if users is None or users.high is None else round(users.high),
         "limit": best.limit,
-        "goal": best.goal.words.replace("\N{NO-BREAK SPACE}", " "),
+        "goal": record.plain(best.goal.words),
     }

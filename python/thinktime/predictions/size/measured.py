@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from thinktime.log import facts, interactions, observations
 from thinktime.log.periods import sessions
 from thinktime.models.sizing import Level, Machine
-from thinktime.predictions.size import disks, memory
+from thinktime.predictions.size import background, disks, memory
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.series import batch_means
 from thinktime.stats.series.shares import quantile_in_time
@@ -32,6 +32,8 @@ SETTLING_CYCLES = 2.0
 SETTLING_MOST = 0.3
 """Largest share of the time at one number of users that is left out."""
 BUSY = ("user_s", "nice_s", "system_s", "irq_s", "softirq_s")
+QUANTILES = (0.5, 0.95, 0.99)
+"""Percentiles of response times that goals may limit, besides the 90th."""
 SLOPE_LEAST = 1.5
 """Ratio of most to least throughput from which background load is separated from interactions."""
 
@@ -63,6 +65,12 @@ class Stretch:
     rest_slope: Estimate | None = None
     """Growth of the time that is neither CPU time nor wait for a CPU, for each other interaction in progress
     at the arrival [s]; None where waits for a CPU were not measured."""
+    quantiles: Mapping[float, Estimate] = field(default_factory=dict)
+    """Further percentiles of the response time [s], by the part of the responses."""
+
+    def quantile(self, q: float) -> Estimate | None:
+        """Percentile of the response time [s]; None if it was not estimated."""
+        return self.p90 if q == 0.9 else self.quantiles.get(q)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +79,7 @@ class Measured:
 
     names: tuple[str, ...]
     machine: Machine
-    """Machine that was measured, with its background load."""
+    """Machine that was measured, with its background load: as much of it as users waited for."""
     stretches: tuple[Stretch, ...]
     """By number of users; those with the same number from several logs or sessions are joined."""
     extra_cpu_s: float
@@ -82,6 +90,8 @@ class Measured:
     caveats: tuple[Caveat, ...]
     disks: tuple[disks.Disk, ...] = ()
     """Disks that the users kept busy, the busiest first; empty where none was recorded."""
+    yielding: background.Yielding | None = None
+    """Background load that gives way to users; None where it is not seen to."""
     kinds: NDArray[np.str_] = field(default_factory=lambda: np.empty(0, dtype=np.str_))
     """Class of each interaction of `services`; empty where no log was measured."""
 
@@ -107,6 +117,12 @@ class Measured:
         at = (np.arange(len(order)) + 0.5) / len(order) * ends[-1]
         result: Array = self.services[order][np.searchsorted(ends, at)]
         return result
+
+    def machine_seen(self, levels: int) -> Machine:
+        """Machine as the first numbers of users show how much of its background load they waited for."""
+        cpus, others = self.machine.cpus, self.machine.others
+        waits = _waits(self.stretches[:levels], self.extra_cpu_s)
+        return _machine(cpus, others, background.yielding(waits, cpus, others))
 
     def levels(self) -> tuple[Level, ...]:
         """Levels as the model takes them."""
@@ -171,10 +187,12 @@ def measured(logs: Sequence[Log], names: Sequence[str]) -> Measured | NotApplica
             "give logs of one machine",
         )
     count = int(next(iter(cpus)) or 1)
-    background, extra = _others(stretches)
+    others, extra = _others(stretches)
+    gives_way = background.yielding(_waits(stretches, extra), count, others)
     return Measured(
         names=tuple(names),
-        machine=Machine(cpus=count, background=min(background, 0.9 * count)),
+        machine=_machine(count, others, gives_way),
+        yielding=gives_way,
         stretches=tuple(stretches),
         extra_cpu_s=extra,
         services=np.concatenate([part.service for found in parts.values() for part in found]),
@@ -182,6 +200,37 @@ def measured(logs: Sequence[Log], names: Sequence[str]) -> Measured | NotApplica
         disks=disks.disks([part.watched for _, found in sorted(parts.items()) for part in found]),
         caveats=tuple(caveats),
         kinds=np.concatenate([part.kinds for found in parts.values() for part in found]),
+    )
+
+
+def _waits(stretches: Sequence[Stretch], extra_cpu_s: float) -> tuple[background.Waits, ...]:
+    """Waits for a CPU of the numbers of users for whom they were measured."""
+    return tuple(
+        background.Waits(
+            users=one.users,
+            think_s=one.think.value,
+            response_s=one.response.value,
+            own_cpu_s=one.service.value,
+            cpu_s=one.service.value + extra_cpu_s,
+            waited_s=one.waited.value,
+            error_s=_error(one.waited),
+        )
+        for one in stretches
+        if one.waited is not None
+    )
+
+
+def _machine(cpus: int, others: float, gives_way: background.Yielding | None) -> Machine:
+    """Machine with the load of others: all of it, or as much as users waited for."""
+    most = 0.9 * cpus
+    if gives_way is None:
+        return Machine(cpus=cpus, background=min(others, most))
+    waited_for = min(gives_way.waited_for.value, most)
+    return Machine(
+        cpus=cpus,
+        background=waited_for,
+        background_error=gives_way.error,
+        yielding=others - waited_for,
     )
 
 
@@ -315,6 +364,9 @@ def _stretch(users: int, parts: Sequence[_Part]) -> Stretch:
         throughput=batch_means.batch_ratio(counts, lengths).with_unit("1/s"),
         response=with_cut(response, cut).with_unit("s"),
         p90=quantile_in_time(response, share_within(response, cut, 0.9)).with_unit("s"),
+        quantiles={
+            q: quantile_in_time(response, share_within(response, cut, q)).with_unit("s") for q in QUANTILES
+        },
         service=with_cut(service[served], cut * rate).with_unit("s"),
         think=batch_means.batch_ratio(think[~np.isnan(think)]).with_unit("s"),
         waited=batch_means.batch_ratio(measured_wait).with_unit("s") if len(measured_wait) else None,

@@ -78,7 +78,8 @@ def _lower_half(measured: Measured) -> tuple[int, Courses]:
     """Number of levels in the lower half, and the courses that a fit to them predicts for all."""
     levels = measured.levels()
     half = (len(levels) + 1) // 2
-    return half, fit(levels[:half], measured.machine).courses(measured.machine, levels[-1].users)
+    machine = measured.machine_seen(half)
+    return half, fit(levels[:half], machine).courses(machine, levels[-1].users)
 
 
 def _interval(values: Array, unit: str, n: int) -> Estimate:

@@ -158,6 +158,16 @@ def _grid(most: int) -> NDArray[np.int64]:
     return result
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfClasses:
+    """Simulated responses of several classes."""
+
+    means: Array
+    """Mean response of each class [s]."""
+    ratios: dict[float, Array]
+    """Percentiles of the responses of each class over its mean, by part of the responses."""
+
+
 def simulated_classes(
     works: Sequence[Work],
     services: Sequence[Parts],
@@ -165,8 +175,9 @@ def simulated_classes(
     *,
     machine: Machine,
     cycle_s: float,
-) -> dict[float, Array]:
-    """Percentiles of the responses of each class over its mean, by part of the responses.
+    scheduler: Scheduler = SHARING,
+) -> OfClasses:
+    """Responses of each class, by simulation; with the same random numbers for every scheduler.
 
     Parameters
     ----------
@@ -175,10 +186,12 @@ def simulated_classes(
     machine : Machine
     cycle_s : float
         Mean time from one input of a user to the next.
+    scheduler : Scheduler
+        Order in which interactions get a CPU.
     """
     names = [f"c{at}" for at in range(len(works))]
     total = sum(users)
-    stations: list[dict[str, object]] = [{"name": "cpu", **SHARING.station(machine.cpus)}]
+    stations: list[dict[str, object]] = [{"name": "cpu", **scheduler.station(machine.cpus)}]
     serial = any(work.serial_s > 0.0 for work in works)
     if serial:
         stations.append({"name": "serial", "discipline": "fcfs"})
@@ -210,7 +223,7 @@ def simulated_classes(
         [run.values([f"{name}{response}" for response in (MEAN, *RESPONSES.values())]) for name in before]
     )
     ratios = found[:, 1:] / found[:, :1]
-    return {q: ratios[:, at] for at, q in enumerate(RESPONSES)}
+    return OfClasses(means=found[:, 0], ratios={q: ratios[:, at] for at, q in enumerate(RESPONSES)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

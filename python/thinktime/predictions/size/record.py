@@ -11,8 +11,9 @@ from thinktime.errors import InputError
 from thinktime.log import Log, border
 from thinktime.models.sizing import Fit, fit
 from thinktime.predictions.size import goals as goals_
-from thinktime.predictions.size.answer import Fits, Plan, Row, Size, Unknown, disks_then
+from thinktime.predictions.size.answer import Plan, Row, Size, Unknown, disks_then
 from thinktime.predictions.size.cliff import Full
+from thinktime.predictions.size.fits import Fits, Seen
 from thinktime.predictions.size.measured import Measured, measured
 from thinktime.predictions.size.rules import OURS, Judged
 from thinktime.predictions.size.section import Answers
@@ -32,11 +33,12 @@ class Sized(Result):
     MAIN: ClassVar[str] = "predictions"
 
     users: Estimate | None
-    """Users who fit; None where more fit than were looked at."""
+    """Users who fit; None where more fit than were looked at, or the model does not describe the log."""
     at_least: int
     """Users who fit, at the least, where `users` is None."""
     limit: str
-    """What runs short: ``cpu``, ``rest``, ``memory``, or ``users`` where nothing does."""
+    """What runs short: ``cpu``, ``rest``, ``memory``, ``users`` where nothing does, or ``measured`` where the
+    model does not describe the log: the answer is then what was measured."""
     goal: str
     """The goal that fails first, as a statement."""
     knee: Estimate
@@ -120,7 +122,11 @@ def of(answers: Answers) -> dict[str, Any]:
     numbers of users; ``rules`` the answers of rules that others use; ``cliff`` the users with whom memory is
     full; ``beyond`` the bounds of the mean response with more; ``unknown`` the users from whom on the mean
     response is not known to a factor of three, ``until`` how many, null for all that were looked at, and
-    whether that is for want of telling a queue from a delay.
+    whether that is for want of telling a queue from a delay; ``refuted`` what was measured of a goal where it
+    says otherwise than the model, whether the model agrees with it within its interval, and its number of
+    users (where it does not agree, ``limit`` of the answer is ``measured``, ``low`` the users measured to
+    meet the goal, and ``high`` those below the first that missed it); ``background`` the CPUs that others
+    used, as many of them as users waited for, and the interval of these, null where all were counted.
     """
     return {
         "answer": _answer(answers.first),
@@ -152,6 +158,8 @@ def of(answers: Answers) -> dict[str, Any]:
             for one in answers.first.beyond
         ],
         "unknown": _unknown(answers.first.unknown),
+        "refuted": refuted(answers.first.found.fits),
+        "background": background(answers.measured),
         "rules": [_rule(one) for one in answers.first.found.rules if one.name != OURS],
     }
 
@@ -160,6 +168,47 @@ def _cliff(found: Full | None) -> dict[str, Any] | None:
     if found is None:
         return None
     return {"users": found.users.value, "low": found.users.low, "high": found.users.high}
+
+
+def refuted(fits: Sequence[Fits]) -> list[dict[str, Any]]:
+    """Objects of what was measured where it says otherwise than the model."""
+    return [
+        {
+            **seen(against.by),
+            "model": {
+                "users": None if against.model is None else round(against.model.value),
+                "low": against.model_least if against.model is None else against.model.low,
+                "high": None if against.model is None else against.model.high,
+            },
+            "agrees": against.agrees,
+        }
+        for one in fits
+        if (against := one.otherwise) is not None
+    ]
+
+
+def seen(one: Seen) -> dict[str, Any]:
+    """Object of what was measured of a goal with a number of users."""
+    return {
+        "goal": plain(one.goal.words),
+        "users": one.users,
+        "met": one.met,
+        "value": one.value.value,
+        "low": one.value.low,
+        "high": one.value.high,
+        "unit": one.value.unit,
+    }
+
+
+def background(measured: Measured) -> dict[str, Any]:
+    """Object of the CPUs that others used, and of as many of them as users waited for."""
+    machine, found = measured.machine, measured.yielding
+    return {
+        "used": machine.others,
+        "waited_for": machine.background,
+        "low": None if found is None else found.waited_for.low,
+        "high": None if found is None else found.waited_for.high,
+    }
 
 
 def _unknown(found: Unknown | None) -> dict[str, Any] | None:
@@ -193,7 +242,7 @@ def _goal(best: Fits) -> dict[str, Any]:
     return {
         "users": None if users is None else round(users.value),
         "low": best.at_least if users is None or users.low is None else round(users.low),
-        "high": None if users is None or users.high is None else round(users.high),
+        "high": best.at_most if users is None or users.high is None else round(users.high),
         "limit": best.limit,
         "goal": plain(best.goal.words),
     }

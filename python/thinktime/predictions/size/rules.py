@@ -237,9 +237,10 @@ def _ours(past: Case, truth: UserRange | None) -> Judged:
     measured, goal = past.measured, past.goal
     checked: UserRange | str = "no goal of time"
     if goal is not None and goal.quantile is None:
-        fitted = fit(measured.levels()[: past.levels], measured.machine)
+        machine = measured.machine_seen(past.levels)
+        fitted = fit(measured.levels()[: past.levels], machine)
         most = 2 * measured.peak
-        courses = fitted.courses(measured.machine, most)
+        courses = fitted.courses(machine, most)
         if goal.kind == "utilisation":
             meets = np.median(courses.utilisation, axis=0) <= goal.limit
         else:

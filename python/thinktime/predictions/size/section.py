@@ -13,7 +13,9 @@ from thinktime.documents.wording import listed
 from thinktime.models.sizing import ASSUMPTIONS, SOURCE, Fit
 from thinktime.predictions import prediction as predicted
 from thinktime.predictions.size import cliff, disks, mix, rules, surface, words
-from thinktime.predictions.size.answer import ClassPlan, Fits, Known, Plan, Size, size
+from thinktime.predictions.size.answer import ClassPlan, Known, Plan, Size, size
+from thinktime.predictions.size.fits import MEASURED as AS_MEASURED
+from thinktime.predictions.size.fits import Fits
 from thinktime.predictions.size.goals import Goal
 from thinktime.predictions.size.measured import Measured
 from thinktime.predictions.size.own_error import Checked, from_lower_half, own_error
@@ -68,8 +70,9 @@ class Answers:
         """Answers for every plan, and the model's own error; `show` gets the number of answers so far."""
         resolved = [mix.resolved(plan, measured) for plan in plans]
         sizes: list[Size] = []
+        known = Known(measured, fitted, goals)
         for plan in resolved:
-            sizes.append(size(measured, fitted, plan, goals, asked))
+            sizes.append(size(measured, fitted, plan, goals, asked, known=known))
             if show is not None:
                 show(len(sizes))
         return cls(
@@ -135,8 +138,15 @@ def _facts(answers: Answers) -> tuple[tuple[str, str], ...]:
         ("Interactions", f"{measured.n}"),
         ("Time", shown.duration(seconds)),
         ("Numbers of users", listed([str(one) for one in users])),
-        ("Background load", f"{shown.number(measured.machine.background)} CPUs"),
+        ("Background load", _background(measured)),
     )
+
+
+def _background(measured: Measured) -> str:
+    machine = measured.machine
+    used = f"{shown.number(machine.others)} CPUs"
+    waited_for = f", of which users wait for {shown.number(machine.background)}"
+    return used if measured.yielding is None else used + waited_for
 
 
 def section(answers: Answers) -> Section:
@@ -224,8 +234,9 @@ def _limits(size: Size) -> Table:
 def _users(one: Fits) -> Estimate | str:
     """Cell of the users who meet a goal."""
     if one.goal.kind == "throughput":
-        return f"from {one.at_least}" if one.at_least else "none"
-    return _number(one)
+        none = "none measured" if one.limit == AS_MEASURED else "none"
+        return f"from {one.at_least}" if one.at_least else none
+    return number(one)
 
 
 def _variants(answers: Answers) -> Iterator[Table]:
@@ -233,15 +244,22 @@ def _variants(answers: Answers) -> Iterator[Table]:
         yield Table.of(
             list(zip(answers.names, answers.sizes, strict=True)),
             Col("plan", lambda item: item[0]),
-            Col("users that fit", lambda item: _number(item[1].answer)),
+            Col("users that fit", lambda item: number(item[1].answer)),
             Col("limit", lambda item: words.LIMITS[item[1].answer.limit]),
             name="size-plans",
             caption="What would a change bring?",
         )
 
 
-def _number(best: Fits) -> Estimate | str:
-    return f"at least {best.at_least}" if best.users is None else best.users
+def number(best: Fits) -> Estimate | str:
+    """Cell of the users who meet a goal."""
+    if best.users is not None:
+        return best.users
+    if best.limit == "unmeasured":
+        return "not known"
+    if best.at_most is None:
+        return f"at least {best.at_least}" if best.at_least or best.limit != AS_MEASURED else "not known"
+    return f"{best.at_least} to {best.at_most}" if best.at_least else f"at most {best.at_most}"
 
 
 def _predictions(size: Size) -> Table:
@@ -362,9 +380,10 @@ def halves(answers: Answers) -> Iterator[Figure]:
 def _shown_to(answers: Answers) -> int:
     """Users up to which curves are drawn."""
     size = answers.first
-    best = size.answer
-    fitting = best.at_least if best.users is None else best.users.value
+    fitting = size.found.number
     asked = max((row.users for row in size.rows), default=1)
+    if size.found.is_refuted:
+        return max(asked, answers.measured.peak)
     return int(max(asked, min(answers.measured.peak, 4 * fitting), 1.5 * fitting, 2))
 
 

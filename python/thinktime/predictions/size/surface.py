@@ -216,9 +216,10 @@ def _place(question: Question, plan: Plan, memories: Sequence[float | None]) -> 
     known = question.known
     found = tuple(reached(known, replace(plan, memory_bytes=memory)) for memory in memories)
     fitting = max((one.answer.users.value for one in found if one.answer.users is not None), default=0.0)
+    seen = [float(question.measured.peak)] if found[0].is_refuted else []
     knee = found[0].knee.value
     shown_to = min(BEYOND_KNEE * knee, BEYOND_FITTING * fitting) if fitting else BEYOND_KNEE * knee
-    right = max(shown_to, min(1.3 * fitting, 4.0 * knee), *question.asked, 2.0)
+    right = max(shown_to, min(1.3 * fitting, 4.0 * knee), *seen, *question.asked, 2.0)
     return _Place(
         plan=plan,
         found=found,
@@ -292,7 +293,10 @@ class _Drawing:
 
     def upright(self) -> dict[str, Varied]:
         """Lines that stand at a number of users."""
-        knee = self.by_place(lambda place: ((drawn(place.found[0].knee.value),),))
+        # Of a model that does not describe the log, the knee is as wrong as the rest.
+        knee = self.by_place(
+            lambda place: () if place.found[0].is_refuted else ((drawn(place.found[0].knee.value),),)
+        )
         cliffs = {"cliff": Varied(by=("memory",), values=tuple(self.cliffs))} if self.cliffs else {}
         return {"knee": knee, **cliffs}
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from thinktime.documents import format as shown
 from thinktime.documents.wording import listed
-from thinktime.predictions.size import cliff, disks, rules
-from thinktime.predictions.size.answer import Fits, Reached, Row, Unknown, longer
+from thinktime.predictions.size import background, cliff, disks, rules
+from thinktime.predictions.size.answer import Reached, Row, Unknown, longer
+from thinktime.predictions.size.fits import MEASURED, Fits, Otherwise, between
 from thinktime.predictions.size.measured import Measured
-from thinktime.stats.estimate import Estimate
 
 LIMITS = {
     "cpu": "the CPUs",
@@ -17,6 +17,7 @@ LIMITS = {
     "memory": "memory",
     "users": "nothing within the numbers of users looked at",
     "unmeasured": "nothing that was measured",
+    MEASURED: "not known: the model does not describe the log",
 }
 
 
@@ -45,8 +46,14 @@ def sentences(found: Reached) -> Iterator[str]:
 
 def _answer(found: Reached) -> Iterator[str]:
     """Users who fit, what one more costs, the knee, and the other goals."""
+    if found.is_refuted:
+        assert found.refuted is not None
+        yield from measured_alone(found.answer, found.refuted, shown.count(found.machine.cpus, "CPU"))
+        for other in found.fits[1:]:
+            yield _other(other)
+        return
     best = found.answer
-    machine = f"{shown.count(found.machine.cpus, 'CPU')}"
+    machine = shown.count(found.machine.cpus, "CPU")
     if best.users is None:
         yield (
             f"At least {best.at_least} users fit on {machine}: no goal fails with as many."
@@ -54,11 +61,8 @@ def _answer(found: Reached) -> Iterator[str]:
             else "No goal could be judged: the log does not have what they limit."
         )
     else:
-        number = round(best.users.value)
-        yield (
-            f"{_fitting(best)} on {machine}: {best.goal.words}. Beyond that, {LIMITS[best.limit]} "
-            f"{'run' if best.limit == 'cpu' else 'runs'} short."
-        )
+        number = best.number
+        yield f"{_fitting(best)} on {machine}: {because(best)}. {_beyond(best)}"
         if number >= 1 and found.marginal_s is not None:
             more = shown.quantity(found.marginal_s, "s")
             yield f"At that number one more user makes the mean response {more} longer."
@@ -66,9 +70,51 @@ def _answer(found: Reached) -> Iterator[str]:
             told = disks.sentence(found.disks, number, best.limit, found.at.rest)
             if told is not None:
                 yield told
-    yield f"The knee is at {_between(found.knee)} users: from there on, each further user mostly waits."
+    yield f"The knee is at {between(found.knee)} users: from there on, each further user mostly waits."
     for other in found.fits[1:]:
         yield _other(other)
+
+
+def because(best: Fits) -> str:
+    """The goal that limits, or what was measured of it, where the model alone has another number."""
+    against = best.otherwise
+    if against is None:
+        return best.goal.words
+    return f"with {against.by.users}, {against.by.verdict}. The model alone says {against.model_words}"
+
+
+def _beyond(best: Fits) -> str:
+    return f"Beyond that, {LIMITS[best.limit]} {'run' if best.limit == 'cpu' else 'runs'} short."
+
+
+def measured_alone(best: Fits, against: Otherwise, machine: str) -> Iterator[str]:
+    """Users who were measured to fit, where the model does not describe the log."""
+    model = (
+        f"The model says {against.model_words}, so it does not describe this log, and nothing is predicted "
+        "beyond what was measured."
+    )
+    if best.limit != MEASURED:
+        # Memory is counted, not modelled: its number stands.
+        yield f"{_fitting(best)} on {machine}: {best.goal.words}. {_beyond(best)}"
+        yield f"With {_users(against.by.users)}, {against.by.verdict}. {model}"
+    elif against.by in (best.met, best.missed):
+        yield f"{_as_measured(best, machine)} {model}"
+    else:
+        yield f"{_as_measured(best, machine)} With {against.by.users}, {against.by.verdict}. {model}"
+
+
+def _users(number: int) -> str:
+    return shown.count(number, "user")
+
+
+def _as_measured(best: Fits, machine: str) -> str:
+    """Number of users by what was measured alone."""
+    met, missed = best.met, best.missed
+    if missed is None:
+        assert met is not None
+        return f"At least {_users(met.users)} fit on {machine}: with {met.users}, {met.verdict}."
+    fewer = f"With {_users(missed.users)} on {machine}, {missed.verdict}: fewer fit"
+    return f"{fewer}." if met is None else f"{fewer}, and at least {met.users}, with whom {met.words}."
 
 
 def _fitting(best: Fits) -> str:
@@ -81,16 +127,11 @@ def _fitting(best: Fits) -> str:
     return f"{number:.0f} users fit ({low:.0f} to {high:.0f})"
 
 
-def _between(users: Estimate) -> str:
-    low, high = users.low, users.high
-    if low is None or high is None or round(low) == round(high):
-        return f"{users.value:.0f}"
-    return f"{users.value:.0f} ({low:.0f} to {high:.0f})"
-
-
 def _other(one: Fits) -> str:
     if one.limit == "unmeasured":
         return f"Whether {one.goal.words} is not known: the log does not have it."
+    if one.limit == MEASURED:
+        return _other_measured(one)
     if one.goal.kind == "throughput":
         what = one.goal.words
         return (
@@ -98,7 +139,34 @@ def _other(one: Fits) -> str:
         )
     if one.users is None:
         return f"With at least {one.at_least} users, {one.goal.words}."
-    return f"Up to {_between(one.users)} users, {one.goal.words}."
+    return f"Up to {between(one.users)} users, {one.goal.words}."
+
+
+def _other_measured(one: Fits) -> str:
+    """One of the other goals, by what was measured alone."""
+    if one.goal.kind == "throughput":
+        what = one.goal.words
+        return (
+            f"From {one.at_least} users on, {what}, as was measured."
+            if one.at_least
+            else f"With none of the numbers of users that were measured, {what}."
+        )
+    parts = [f"with {_users(seen.users)}, {seen.words}" for seen in (one.met, one.missed) if seen is not None]
+    met = "is met" if one.missed is None else "is missed" if one.met is None else "is met and then missed"
+    return f"That {one.goal.words} {met}: {'; '.join(parts)}."
+
+
+def refuted(against: Otherwise, *, here: bool) -> str:
+    """What to beware of where the model does not describe the log; `here` if the plan is as measured."""
+    if here:
+        return (
+            "The model does not describe this log: predictions in tables and curves, and those of other "
+            "machines and work, may be as far off as its number of users."
+        )
+    return (
+        f"The model does not describe this log: with {_users(against.by.users)}, {against.by.verdict}, where "
+        f"the model says that {against.model_words} fit. For this plan it may be as far off."
+    )
 
 
 def caveats(found: Reached, unknown: Unknown | None, measured: Measured) -> Iterator[str]:
@@ -112,6 +180,10 @@ def caveats(found: Reached, unknown: Unknown | None, measured: Measured) -> Iter
             "The memory of a user is its resident memory, in which shared pages count for each: fewer bytes "
             "are needed. A log in which the number of users varies gives what a further user takes."
         )
+    if found.refuted is not None:
+        yield refuted(found.refuted, here=found.plan.is_as_measured)
+    if measured.yielding is not None:
+        yield background.sentence(measured.yielding)
     aside = max((one.aside for one in measured.stretches), default=0.0)
     if aside >= ASIDE_WORTH:
         yield aside_words(aside)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.errors import InputError
-from thinktime.models.sizing import ENDS, Fit, Machine, Works
+from thinktime.models.sizing import ENDS, Fit, Machine
 from thinktime.predictions.size.answer import NEAR, RESERVE, Plan
 from thinktime.predictions.size.by_class.classes import UserClass
 from thinktime.predictions.size.by_class.network import (
@@ -20,14 +20,16 @@ from thinktime.predictions.size.by_class.network import (
     Model,
     Numbers,
     Solved,
+    alone,
     drawn,
     estimate,
     means,
-    solved,
+    simulated,
 )
+from thinktime.predictions.size.by_class.seen import SeenMix, seen_mix
+from thinktime.predictions.size.fits import TIMES
 from thinktime.predictions.size.goals import Goal
 from thinktime.predictions.size.measured import Measured
-from thinktime.predictions.size.percentiles import simulated_classes
 from thinktime.stats.estimate import Estimate
 
 Array = NDArray[np.float64]
@@ -66,16 +68,26 @@ class Mixed:
     memory: Estimate | None
     """Probability that the memory suffices."""
     met: float
-    """Share of the draws in which every goal is met."""
+    """Share of the draws in which every goal is met; of those in which goals that are not of time are, where
+    those of time were measured to be met, and 0 where one was measured to be missed."""
     first: str
     """What runs short first: ``cpu``, ``rest`` or ``memory``."""
     heaviest: str
     """Class with most of the users' CPU time."""
+    model_met: float
+    """As `met`, by the model alone."""
+    refuted: SeenMix | None
+    """What was measured against the model, where it says otherwise than `met`."""
 
     @property
     def fits(self) -> bool:
         """True if it is more likely than not that every goal is met."""
         return self.met >= LIKELY
+
+    @property
+    def agrees(self) -> bool:
+        """True if the model holds what was measured for possible."""
+        return self.refuted is None or ENDS[0] < self.model_met < ENDS[2]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +96,11 @@ class More:
 
     name: str
     users: Estimate | None
-    """None where all that were looked at fit."""
+    """None where all that were looked at fit, or where only what was measured is known:"""
+    at_least: int | None = None
+    """users who were measured to fit, where the model says fewer; None where it does not,"""
+    at_most: int | None = None
+    """and one fewer than were measured not to fit, where the model says more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +116,7 @@ class Planned:
 class SizeByClass:
     """Answer for numbers of users by class."""
 
+    measured: Measured
     classes: tuple[UserClass, ...]
     machine: Machine
     goals: tuple[Goal, ...]
@@ -156,9 +173,11 @@ class Question:
         *,
         shared: _Shared | None = None,
     ) -> None:
+        plan = plan.on(measured.machine)
         self.measured, self.classes, self.goals = measured, classes, tuple(goals)
         self._fitted, self.plan = fitted, plan
         self._model = Model.of(measured, fitted, classes, plan, goals)
+        self._seen = seen_mix(self._model)
         self._more: dict[tuple[object, ...], More] = {}
         self._shared = _Shared({}, {}) if shared is None else shared
 
@@ -179,7 +198,7 @@ class Question:
 
     def alone_s(self, name: str) -> float:
         """Mean response of a user of a class alone on the machine [s]."""
-        return float(np.median(_alone(self._model, [self._place(name)])))
+        return float(np.median(alone(self._model, [self._place(name)])))
 
     def knee(self, numbers: Numbers, name: str) -> float:
         r"""Users of a class at the knee, with the others as they are; 0 where these reach it alone.
@@ -191,7 +210,7 @@ class Question:
         machine, at = self.machine, self._place(name)
         places = list(range(len(self.classes)))
         each = 1.0 / (
-            np.stack([one.think_s for one in self._model.works], axis=1) + _alone(self._model, places)
+            np.stack([one.think_s for one in self._model.works], axis=1) + alone(self._model, places)
         )
         users = np.array([0 if one.name == name else numbers[one.name] for one in self.classes])
         knees = np.full(len(each), np.inf)
@@ -235,6 +254,8 @@ class Question:
                 asked.append((f"twice as many {name}", full | {name: 2 * users}))
         # Before anything is computed: a wrong plan is refused at once.
         changed = [(plan, changed_numbers(plan, full)) for plan in variants]
+        for plan in variants:
+            plan.scheduler.station(plan.machine(self.measured.machine).cpus)
         mixes = tuple(self.mixed(mix, change) for change, mix in asked)
         more = self.more(full)
         plans = [Planned(plan=self.plan, mix=mixes[0], more=more)] if changed else []
@@ -244,6 +265,7 @@ class Question:
             if show is not None:
                 show(len(plans) - 1)
         return SizeByClass(
+            measured=self.measured,
             classes=self.classes,
             machine=self.machine,
             goals=self.goals,
@@ -262,7 +284,7 @@ class Question:
                 means(self._model, numbers),
                 _ratios(self._model, places, users),
             )
-        return _mixed(self._model, numbers, change, self._shared.solved[key])
+        return _mixed(self._model, numbers, change, self._shared.solved[key], self._seen)
 
     @property
     def _timed(self) -> Plan:
@@ -280,7 +302,7 @@ class Question:
                 known = (self._timed, key)
                 if known not in self._shared.reached:
                     self._shared.reached[known] = _reached(self._model, numbers, name)
-                self._more[key] = _more(self._model, numbers, name, self._shared.reached[known])
+                self._more[key] = _more(self._model, numbers, name, self._shared.reached[known], self._seen)
             found.append(self._more[key])
         return tuple(found)
 
@@ -351,16 +373,29 @@ def _instead(number: int, _: int) -> int:
     return number
 
 
-def _mixed(model: Model, numbers: Numbers, change: str, solution: tuple[Solved, dict[float, Array]]) -> Mixed:
+def _mixed(
+    model: Model,
+    numbers: Numbers,
+    change: str,
+    solution: tuple[Solved, dict[float, Array]],
+    seen: SeenMix | None,
+) -> Mixed:
     places, users = model.present(numbers)
     found, ratios = solution
     response, throughput, busy, serial = found.response, found.throughput, found.utilisation, found.serial
     demands = np.stack([model.works[at].cpu_s for at in places], axis=1)
     shares = np.median(throughput * demands / (throughput * demands).sum(axis=1)[:, None], axis=0)
     memory = _enough(model, numbers)
-    met = np.ones(len(response), dtype=bool)
+    met, else_met = np.ones(len(response), dtype=bool), np.ones(len(response), dtype=bool)
     for goal in model.goals:
-        met &= _meets(goal, model, places, found, (ratios, memory))
+        meets = _meets(goal, model, places, found, (ratios, memory))
+        met &= meets
+        if goal.kind not in TIMES:
+            else_met &= meets
+    model_met = float(met.mean())
+    says = None if seen is None else seen.says(numbers)
+    as_seen = {True: float(else_met.mean()), False: 0.0, None: model_met}[says]
+    refuted = (as_seen >= LIKELY) != (model_met >= LIKELY)
     classes = tuple(
         OfClass(
             name=model.classes[at].name,
@@ -380,7 +415,9 @@ def _mixed(model: Model, numbers: Numbers, change: str, solution: tuple[Solved, 
         classes=classes,
         utilisation=estimate(busy, "share", model.measured.n),
         memory=None if memory is None else estimate(memory, "share", model.measured.n),
-        met=float(met.mean()),
+        met=as_seen if refuted else model_met,
+        model_met=model_met,
+        refuted=seen if refuted else None,
         first="memory" if short else "cpu" if cpu_first or float(np.median(busy)) >= NEAR else "rest",
         heaviest=max(classes, key=lambda one: one.cpu_share).name,
     )
@@ -388,12 +425,7 @@ def _mixed(model: Model, numbers: Numbers, change: str, solution: tuple[Solved, 
 
 def _ratios(model: Model, places: Sequence[int], users: Sequence[int]) -> dict[float, Array]:
     """Percentiles of the responses of each class over their means, by simulation of the middle draw."""
-    middle = [model.works[at].middle() for at in places]
-    throughput = solved([Works.of([one]) for one in middle], users, model.machine).throughput
-    cycle = float(sum(users)) / float(throughput.sum())
-    return simulated_classes(
-        middle, [model.parts[at] for at in places], users, machine=model.machine, cycle_s=cycle
-    )
+    return simulated(model, places, users, model.plan.scheduler).ratios
 
 
 def _enough(model: Model, numbers: Numbers) -> Array | None:
@@ -441,19 +473,7 @@ def _meets(
     value = response if goal.quantile is None else response * ratios[goal.quantile]
     if not goal.relative:
         return np.asarray((value <= goal.limit).all(axis=1))
-    return np.asarray((value <= goal.limit * _alone(model, places)).all(axis=1))
-
-
-def _alone(model: Model, places: Sequence[int]) -> Array:
-    """Mean response of a user alone, by draw and class [s]."""
-    machine = model.machine
-    return np.stack(
-        [
-            work.cpu_s / machine.cpu_speed + work.serial_s / machine.serial_speed + work.delay_s
-            for work in (model.works[at] for at in places)
-        ],
-        axis=1,
-    )
+    return np.asarray((value <= goal.limit * alone(model, places)).all(axis=1))
 
 
 def _reached(model: Model, numbers: Numbers, name: str) -> Array:
@@ -480,9 +500,19 @@ def _reached(model: Model, numbers: Numbers, name: str) -> Array:
     return np.array([_largest(partial(of_draw, draw)) for draw in range(len(few.errors))])
 
 
-def _more(model: Model, numbers: Numbers, name: str, reached: Array) -> More:
-    """Most users of a class who fit with the others as they are."""
+def _more(model: Model, numbers: Numbers, name: str, reached: Array, seen: SeenMix | None) -> More:
+    """Most users of one class who fit with the others as they are, not refuted by what was measured."""
     memory = _most_in_memory(model, numbers, name)
+    if seen is not None and seen.says({**numbers, name: seen.numbers[name]}) is not None:
+        measured = seen.numbers[name]
+        middle = float(np.quantile(reached, ENDS[1], method="inverted_cdf"))
+        if (middle < measured) if seen.met else (middle >= measured):
+            agreeing = reached[(reached >= measured) == seen.met]
+            if not len(agreeing):
+                at_least = min(measured, memory) if seen.met else None
+                at_most = None if seen.met else min(measured - 1, memory)
+                return More(name=name, users=None, at_least=at_least, at_most=at_most)
+            reached = agreeing
     found = np.minimum(reached, memory)
     low, middle, high = np.quantile(found, ENDS, method="inverted_cdf")
     if middle >= USERS_MOST:

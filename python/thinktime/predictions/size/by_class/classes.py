@@ -15,9 +15,10 @@ from thinktime.errors import InputError
 from thinktime.log import interactions
 from thinktime.log import users as people
 from thinktime.predictions.size import memory
-from thinktime.predictions.size.measured import with_cut
+from thinktime.predictions.size.measured import QUANTILES, share_within, with_cut
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.series import batch_means
+from thinktime.stats.series.shares import quantile_in_time
 
 if TYPE_CHECKING:
     from thinktime.log import Log
@@ -51,6 +52,8 @@ class UserClass:
     """Mean time that was neither CPU time nor wait for a CPU; None where waits were not measured."""
     services: Array
     """CPU time of each interaction [s]."""
+    quantiles: Mapping[float, Estimate]
+    """Percentiles of the response time [s], by the part of the responses."""
     memory: Estimate | None
     """Memory of a user [byte]."""
     memory_sd_bytes: float
@@ -165,6 +168,10 @@ def _class(name: str, parts: Sequence[_Rows], logs: Sequence[Log]) -> UserClass:
         response=with_cut(response, cut).with_unit("s"),
         rest_s=float(np.nanmean(rest)) if not np.isnan(rest).all() else None,
         services=service[served],
+        quantiles={
+            q: quantile_in_time(response, share_within(response, cut, q)).with_unit("s")
+            for q in (0.9, *QUANTILES)
+        },
         memory=held,
         memory_sd_bytes=spread,
     )

@@ -20,7 +20,14 @@ from thinktime.predictions.size.answer import Plan
 from thinktime.predictions.size.by_class.classes import UserClass
 from thinktime.predictions.size.goals import Goal
 from thinktime.predictions.size.measured import Measured
-from thinktime.predictions.size.percentiles import Parts, parts
+from thinktime.predictions.size.percentiles import (
+    SHARING,
+    OfClasses,
+    Parts,
+    Scheduler,
+    parts,
+    simulated_classes,
+)
 from thinktime.stats.estimate import Estimate
 
 Array = NDArray[np.float64]
@@ -100,7 +107,7 @@ def _works(fitted: Fit, classes: Sequence[UserClass], plan: Plan) -> tuple[Works
     for one, factor, think, share in zip(classes, factors, thinks, shares, strict=True):
         works = replace(
             all_,
-            cpu_s=centre * factor[: len(all_)],
+            cpu_s=centre * factor[: len(all_)] * fitted.slowed[: len(all_)],
             think_s=think[: len(all_)],
             serial_s=all_.serial_s * share,
             delay_s=all_.delay_s * share,
@@ -139,7 +146,7 @@ def solved(works: Sequence[Works], users: Sequence[int], machine: Machine) -> So
         last, grown = grown, 1.0 + growth * crowding(there, machine.cpus)
     demand = np.stack([one.cpu_s for one in works], axis=1) * last[:, None] / machine.cpu_speed
     serial = np.stack([one.serial_s for one in works], axis=1) / machine.serial_speed
-    busy = ((throughput * demand).sum(axis=1) + machine.background / machine.cpu_speed) / machine.cpus
+    busy = ((throughput * demand).sum(axis=1) + machine.others) / machine.cpus
     return Solved(
         response=response,
         throughput=throughput,
@@ -229,13 +236,59 @@ def _approximate(
 
 
 def means(model: Model, numbers: Numbers) -> Solved:
-    """Means of every draw for the classes with users, the model's own error included."""
+    """Means of every draw for the classes with users, the model's own error included.
+
+    Another scheduler than that of the model is compared with it by simulating both for the middle draw, and
+    changes the response of a class by as much in every draw; throughputs follow by Little's law.
+    """
     places, users = model.present(numbers)
-    found = solved([model.works[at] for at in places], users, model.machine)
+    works = [model.works[at] for at in places]
+    found = solved(works, users, model.machine)
+    scheduler = model.plan.scheduler
+    if scheduler != SHARING:
+        plain, other = (simulated(model, places, users, one).means for one in (SHARING, scheduler))
+        think = np.stack([one.think_s for one in works], axis=1)
+        response = found.response * (other / plain)
+        throughput = np.array(users) / (think + response)
+        cpu, serial = (
+            np.stack([getattr(one, name) for one in works], axis=1) for name in ("cpu_s", "serial_s")
+        )
+        more_cpu, more_serial = (
+            (throughput * of).sum(axis=1) / np.maximum((found.throughput * of).sum(axis=1), 1e-12)
+            for of in (cpu, serial)
+        )
+        others = min(model.machine.others / model.machine.cpus, 1.0)
+        found = Solved(
+            response=response,
+            throughput=throughput,
+            utilisation=np.clip(others + (found.utilisation - others) * more_cpu, 0.0, 1.0),
+            serial=np.minimum(found.serial * more_serial, 1.0),
+        )
     return replace(found, response=found.response * model.errors[:, None])
+
+
+def simulated(model: Model, places: Sequence[int], users: Sequence[int], scheduler: Scheduler) -> OfClasses:
+    """Responses of the classes with users, by simulation of the middle draw."""
+    middle = [model.works[at].middle() for at in places]
+    throughput = solved([Works.of([one]) for one in middle], users, model.machine).throughput
+    cycle = float(sum(users)) / float(throughput.sum())
+    own = [model.parts[at] for at in places]
+    return simulated_classes(middle, own, users, machine=model.machine, cycle_s=cycle, scheduler=scheduler)
 
 
 def estimate(values: Array, unit: str, n: int) -> Estimate:
     """Median of draws, with its interval."""
     low, middle, high = np.quantile(values, ENDS)
     return Estimate(value=float(middle), unit=unit, low=float(low), high=float(high), n=n, method="predicted")
+
+
+def alone(model: Model, places: Sequence[int]) -> Array:
+    """Mean response of a user alone, by draw and class [s]."""
+    machine = model.machine
+    return np.stack(
+        [
+            work.cpu_s / machine.cpu_speed + work.serial_s / machine.serial_speed + work.delay_s
+            for work in (model.works[at] for at in places)
+        ],
+        axis=1,
+    )

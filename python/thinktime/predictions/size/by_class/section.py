@@ -11,10 +11,11 @@ from thinktime.documents.document import Col, Cols, Section, Table
 from thinktime.documents.render.json import answer
 from thinktime.documents.wording import capital, listed
 from thinktime.models.sizing import SOURCE, Machine
-from thinktime.predictions.size import record
+from thinktime.predictions.size import background, record
 from thinktime.predictions.size.by_class.answer import Mixed, More, OfClass, Planned, SizeByClass
 from thinktime.predictions.size.by_class.classes import UserClass
 from thinktime.predictions.size.by_class.network import Numbers
+from thinktime.predictions.size.by_class.seen import SeenMix
 from thinktime.predictions.size.goals import Goal
 from thinktime.predictions.size.section import plan_words
 from thinktime.predictions.size.words import LIMITS
@@ -41,7 +42,8 @@ def section(size: SizeByClass) -> Section:
         method=(
             "Means: a closed network with a class for each class of users, and background load as arrivals "
             f"({SOURCE}); of many users by the linearizer (Chandy and Neuse 1982). Percentiles: simulation "
-            "with the CPU times of each class. Intervals: over draws from all that agrees with the log."
+            "with the CPU times of each class, which compares another scheduler with equal parts too. "
+            "Intervals: over draws from all that agrees with the log."
         ),
     )
 
@@ -58,12 +60,15 @@ def _mix_words(numbers: Numbers) -> str:
 def sentences(machine: Machine, goals: Sequence[Goal], first: Mixed, more: Sequence[More]) -> Iterator[str]:
     """Whether users fit, what runs short first, and how many of each class fit with the others."""
     cpus = shown.count(machine.cpus, "CPU")
+    if first.refuted is not None:
+        yield _measured(first, first.refuted, cpus)
     judged = [goal for goal in goals if goal.kind != "memory" or first.memory is not None]
     verb = "fit" if first.fits else "do not fit"
-    yield (
-        f"{_mix_words(first.numbers)} users {verb} on {cpus} (probability "
-        f"{100.0 * first.met:.0f} %): {listed([goal.words for goal in judged])}."
-    )
+    if first.refuted is None:
+        yield (
+            f"{_mix_words(first.numbers)} users {verb} on {cpus} (probability "
+            f"{100.0 * first.met:.0f} %): {listed([goal.words for goal in judged])}."
+        )
     heavy = next(one for one in first.classes if one.name == first.heaviest)
     share = f"{100.0 * heavy.cpu_share:.0f} %"
     yield (
@@ -71,8 +76,29 @@ def sentences(machine: Machine, goals: Sequence[Goal], first: Mixed, more: Seque
         "users' CPU time."
     )
     for one in more:
-        most = "all that were looked at" if one.users is None else _users(one.users)
-        yield f"With the other classes as they are, {most} of class {one.name} fit."
+        yield f"With the other classes as they are, {_more_words(one)} of class {one.name} fit."
+
+
+def _measured(first: Mixed, seen: SeenMix, cpus: str) -> str:
+    """Whether users fit by what was measured of those of the log, where the model says otherwise."""
+    there = f"With {_mix_words(seen.numbers)} users"
+    told = [f"{one.words}{f' of {name}' if name else ''}" for name, one in seen.by]
+    verdict = "meets every goal of time" if seen.met else f"misses the goal ({seen.by[0][1].goal.words})"
+    same = dict(first.numbers) == dict(seen.numbers)
+    those = "they" if same else f"{_mix_words(first.numbers)} users"
+    answer = f"{those} {'fit' if first.fits else 'do not fit'} on {cpus}"
+    model = f"The model alone gives a probability of {100.0 * first.model_met:.0f} % that they do"
+    wrong = ", so it does not describe this log, and its other figures may be as far off"
+    return f"{there}, {listed(told)}, which {verdict}: {answer}. {model}{'' if first.agrees else wrong}."
+
+
+def _more_words(one: More) -> str:
+    """Users of a class who fit."""
+    if one.users is not None:
+        return _users(one.users)
+    if one.at_least is not None:
+        return f"at least {shown.count(one.at_least, 'user')}"
+    return "all that were looked at" if one.at_most is None else f"at most {shown.count(one.at_most, 'user')}"
 
 
 def _users(users: Estimate) -> str:
@@ -150,7 +176,11 @@ def _plan_words(one: Planned) -> str:
 
 
 def _most(one: More) -> Estimate | str:
-    return one.users or "not limited"
+    if one.users is not None:
+        return one.users
+    if one.at_least is not None:
+        return f"at least {one.at_least}"
+    return "not limited" if one.at_most is None else f"at most {one.at_most}"
 
 
 def _more(size: SizeByClass) -> Table:
@@ -195,6 +225,8 @@ def _checked(size: SizeByClass) -> Table:
 
 
 def _caveats(size: SizeByClass) -> Iterator[str]:
+    if size.measured.yielding is not None:
+        yield background.sentence(size.measured.yielding)
     unknown = [one.name for one in size.classes if one.memory is None]
     if unknown and any(goal.kind == "memory" for goal in size.goals):
         yield f"The memory of class {listed(unknown)} is not in the log: the answer says nothing about it."
@@ -210,6 +242,8 @@ def as_json(size: SizeByClass) -> str:
     the users of each class that fit; each of ``predictions`` has what that of a log without classes has, and
     ``class``, which is null for quantities of the machine. With `--what-if`, each of ``plans`` has ``plan``,
     and what ``answer``, ``more`` and ``predictions`` have, under that plan; the first is that without.
+    ``refuted`` has what was measured of each class with ``users``, those of the log, where the model says
+    otherwise, by its ``probability``; ``background`` is that of a log without classes.
     """
     return answer(
         "size",
@@ -224,8 +258,21 @@ def as_json(size: SizeByClass) -> str:
                 for one in size.plans
             ],
             "predictions": [found for mix in size.mixes for found in _rows(mix)],
+            "refuted": list(_refuted(size.mixes[0])),
+            "background": record.background(size.measured),
         },
     )
+
+
+def _refuted(mix: Mixed) -> Iterator[dict[str, Any]]:
+    for name, one in () if mix.refuted is None else mix.refuted.by:
+        yield {
+            **record.seen(one),
+            "users": dict(mix.refuted.numbers) if mix.refuted else {},
+            "class": name or None,
+            "model": {"probability": mix.model_met},
+            "agrees": mix.agrees,
+        }
 
 
 def _more_of(more: Sequence[More]) -> list[dict[str, object]]:
@@ -233,8 +280,8 @@ def _more_of(more: Sequence[More]) -> list[dict[str, object]]:
         {
             "class": one.name,
             "users": None if one.users is None else round(one.users.value),
-            "low": None if one.users is None or one.users.low is None else round(one.users.low),
-            "high": None if one.users is None or one.users.high is None else round(one.users.high),
+            "low": one.at_least if one.users is None or one.users.low is None else round(one.users.low),
+            "high": one.at_most if one.users is None or one.users.high is None else round(one.users.high),
         }
         for one in more
     ]
