@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import altair as alt
 
 Spec = dict[str, Any]
+"""Specification of a chart in Vega-Lite's JSON."""
 Chart = Callable[[], Spec]
 """Function that makes the specification when a renderer needs it: text and JSON do not load Altair."""
 Rows = Sequence[Mapping[str, object]]
