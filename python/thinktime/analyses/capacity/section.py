@@ -271,13 +271,13 @@ def _states(result: Capacity) -> Table:
 
 def _events(result: Capacity) -> Table:
     notes = []
-    rest = result.unattributed
-    if rest is not None and rest.value >= VISIBLE:
-        more = shown.cell(share(rest))
-        notes.append(f"The system used another {more} of the capacity, which no event explains.")
-    elif rest is not None and rest.value <= -VISIBLE:
-        too_much = shown.quantity(-rest.value, "share")
-        notes.append(f"The events add up to {too_much} of the capacity more than the system used.")
+    if result.unattributed is not None:
+        rest = shown.cell(share(result.unattributed))
+        notes.append(
+            f"The system used another {rest} of the capacity, which no event explains."
+            if result.unattributed.value >= VISIBLE
+            else f"The events explain what the system used; what is left is {rest} of the capacity."
+        )
     table = Table.of(
         result.events,
         Col("event", _name),
