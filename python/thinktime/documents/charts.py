@@ -1,8 +1,7 @@
 """The kinds of chart in a report, as Vega-Lite specifications built with Altair.
 
 A colour is the name of a meaning (`user`, `system`, `disk`) and becomes the CSS variable of that name,
-so that one specification serves the light, the dark and the printed page. Widths are left open:
-the page, or `at_width` before rendering without a browser, fills them in.
+so that one specification serves all pages. The page, or `at_width` without a browser, fills in widths.
 """
 
 from __future__ import annotations

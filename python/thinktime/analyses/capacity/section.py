@@ -308,7 +308,8 @@ def _checks(result: Capacity) -> Table:
         # Rounding errors of the sums are no difference.
         Col("difference", lambda row: round(row[1] - row[2], 9), unit="share"),
         name="capacity-checks",
-        caption="Check: share of an event = overhead / time between, and all shares add to 100 %",
+        caption="Check: share of an event = overhead / time between, and all shares add to "
+        f"{shown.quantity(1.0, 'share')}",
     )
 
 
