@@ -145,7 +145,8 @@ def _pairs(facts: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
 def _figure(figure: Figure, width: int, data_in: str) -> str:
     # Its words only: what it shows stands in the section's tables, or is too long to be read as numbers.
     rows = shown.count(len(figure.data.rows), "row")
-    return _wrapped(f"{figure.title}. {figure.alt} ({rows} in {data_in}: {figure.data.name}.)", width)
+    title = figure.title if figure.title.endswith("?") else f"{figure.title}."
+    return _wrapped(f"{title} {figure.alt} ({rows} in {data_in}: {figure.data.name}.)", width)
 
 
 def _table(table: Table, width: int, data_in: str) -> str:
