@@ -38,6 +38,8 @@ myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
 numpydoc_show_class_members = False
 autodoc_typehints = "signature"
+# Names of arguments and members in docstrings.
+default_role = "literal"
 # Modules may use one name for a thing of their own; links by the short name are then ambiguous.
 suppress_warnings = ["ref.python"]
 # Every reference leads somewhere, except for those to what these pages do not contain:
