@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import json
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +21,13 @@ REFERENCE = Path(__file__).parent / "reference"
 PACKAGE = Path(thinktime.__file__).parent
 ROOMS = [room for room in thinktime.ROOMS if room != "studies"]
 """Rooms whose modules are for users of the library; studies are run, not imported."""
+COMMON = ("errors", "results")
+"""Modules beside the rooms, whose classes all of them use."""
 
 
 def write(folder: Path = REFERENCE) -> None:
     """Write all pages into `folder`."""
     (folder / "python").mkdir(parents=True, exist_ok=True)
-    for old in (folder / "python").glob("*.md"):
-        old.unlink()
     pages = {
         "columns": columns(),
         "machine": machine(),
@@ -35,8 +37,13 @@ def write(folder: Path = REFERENCE) -> None:
         "studies": studies(),
     }
     pages |= {f"python/{module}": module_page(module, names) for module, names in public()}
+    for old in {*folder.glob("python/*.md")} - {folder / f"{name}.md" for name in pages}:
+        old.unlink()
     for name, text in pages.items():
-        (folder / f"{name}.md").write_text(text, encoding="utf-8")
+        page = folder / f"{name}.md"
+        # Sphinx reads a page again if it was written, so that one which is the same is left.
+        if not page.exists() or page.read_text(encoding="utf-8") != text:
+            page.write_text(text, encoding="utf-8")
 
 
 def columns() -> str:
@@ -150,52 +157,82 @@ def studies() -> str:
     return "\n".join([*lines, *failed, ""])
 
 
-def public() -> Iterator[tuple[str, dict[str, str]]]:
-    """Modules of the library, with their public functions and classes and the directive of each."""
-    for room in ROOMS:
-        for path in sorted((PACKAGE / room).rglob("*.py")):
-            parts = path.relative_to(PACKAGE).with_suffix("").parts
-            module = ".".join(("thinktime", *parts)).removesuffix(".__init__")
-            names = _defined(path)
-            if names or path.name != "__init__.py":
-                yield module, names
+def public() -> Iterator[tuple[str, dict[str, list[str]]]]:
+    """Modules of the library, with their public functions, classes and types and the directive of each."""
+    paths = [PACKAGE / f"{name}.py" for name in COMMON]
+    paths += [path for room in ROOMS for path in sorted((PACKAGE / room).rglob("*.py"))]
+    for path in paths:
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        module = ".".join(("thinktime", *parts)).removesuffix(".__init__")
+        names = _defined(path)
+        if names or path.name != "__init__.py":
+            yield module, names
 
 
-def _defined(path: Path) -> dict[str, str]:
+def _defined(path: Path) -> dict[str, list[str]]:
     """Public names of a module, in order of definition, with the directive that documents each."""
-    directives = {
-        ast.FunctionDef: "autofunction",
-        ast.AsyncFunctionDef: "autofunction",
-        ast.ClassDef: "autoclass",
-    }
-    return {
-        node.name: directives[type(node)]
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
-        if type(node) in directives and not node.name.startswith("_")
-    }
+    found = {}
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    for node, below in pairwise([*body, ast.Pass()]):
+        if isinstance(node, ast.FunctionDef):
+            found[node.name] = [".. autofunction:: {name}"]
+        elif isinstance(node, ast.ClassDef):
+            found[node.name] = [".. autoclass:: {name}", "   :members:", "   :member-order: bysource"]
+        elif (alias := _alias(node)) and (text := _text_of(below)):
+            name, value = alias
+            found[name] = [
+                ".. py:type:: {name}",
+                f"   :canonical: {value}",
+                "",
+                *(f"   {line}" for line in text.splitlines()),
+            ]
+    return {name: lines for name, lines in found.items() if not name.startswith("_")}
+
+
+def _alias(node: ast.stmt) -> tuple[str, str] | None:
+    """Name of a type and what it stands for, if a statement defines one: ``Route: TypeAlias = ...``."""
+    target = node.target if isinstance(node, ast.AnnAssign) else None
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Subscript | ast.BinOp):
+        target = node.targets[0]
+    if not isinstance(target, ast.Name) or not isinstance(node, ast.Assign | ast.AnnAssign):
+        return None
+    declared = isinstance(node, ast.Assign) or ast.unparse(node.annotation) == "TypeAlias"
+    # A type is a word, a constant is not.
+    if node.value is None or not declared or target.id.isupper() or not target.id[0].isupper():
+        return None
+    is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    return target.id, node.value.value if is_text else ast.unparse(node.value)
+
+
+def _text_of(node: ast.stmt) -> str:
+    """The text that stands below a definition, and describes it."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return inspect.cleandoc(str(node.value.value))
+    return ""
 
 
 def index() -> str:
     """Contents of the library: the package itself, then every module by room."""
     lines = ["# Python", "", "```{eval-rst}", ".. automodule:: thinktime", "```", ""]
-    for room in ROOMS:
-        modules = [module for module, _ in public() if module.split(".")[1] == room]
+    modules = [module for module, _ in public()]
+    of_rooms = {room: [module for module in modules if module.split(".")[1] == room] for room in ROOMS}
+    beside = [f"thinktime.{name}" for name in COMMON]
+    for title, members in {"errors and results": beside, **of_rooms}.items():
         lines += [
-            f"## {room}",
+            f"## {title}",
             "",
             "```{toctree}",
             ":maxdepth: 1",
-            *(f"python/{item}" for item in modules),
+            *(f"python/{item}" for item in members),
             "```",
             "",
         ]
     return "\n".join(lines)
 
 
-def module_page(module: str, names: dict[str, str]) -> str:
+def module_page(module: str, names: dict[str, list[str]]) -> str:
     """Everything public in a module, with its docstrings."""
     lines = [f"# {module.removeprefix('thinktime.')}", "", "```{eval-rst}", f".. automodule:: {module}", ""]
-    for name, directive in names.items():
-        members = ["   :members:", "   :member-order: bysource"] if directive == "autoclass" else []
-        lines += [f".. {directive}:: {module}.{name}", *members, ""]
+    for name, (first, *more) in names.items():
+        lines += [first.format(name=f"{module}.{name}"), *more, ""]
     return "\n".join([*lines, "```", ""])

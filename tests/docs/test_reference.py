@@ -61,6 +61,20 @@ def test_a_thing_that_is_missing_is_noticed(written):
     assert missing(text, module) == ["Estimate"]
 
 
+def test_a_type_has_its_place_with_what_it_stands_for(written):
+    text = written["python/thinktime.stats.estimate.md"]
+    assert ".. py:type:: thinktime.stats.estimate.Plain\n   :canonical: bool | int" in text
+    assert "Values that JSON has" in text
+    # A name without words, or in capitals, is no type that a reader is offered.
+    assert "py:type:: thinktime.stats.arguments.Array" not in written["python/thinktime.stats.arguments.md"]
+
+
+def test_errors_and_the_base_of_results_have_their_place(written):
+    for module, name in (("errors", "InputError"), ("results", "Result")):
+        assert f".. autoclass:: thinktime.{module}.{name}\n" in written[f"python/thinktime.{module}.md"]
+        assert f"python/thinktime.{module}\n" in written["python.md"]
+
+
 def test_every_question_and_command_has_its_place(written):
     for question in QUESTIONS:
         assert f"\n## {question.name}\n" in written["questions.md"]

@@ -99,7 +99,8 @@ def test_curves_carry_points_laid_over_them():
         len(line.curves(Axis("users"), y, over=over)()["layer"])
         == len(line.curves(Axis("users"), y)()["layer"]) + 1
     )
-    assert line.curves(Axis("users"), y)() == charts.curves(line.rows(), line.keys, Axis("users"), y)
+    counted = Axis("users", ticks=(1.0, 2.0), format=",d")
+    assert line.curves(Axis("users"), y)() == charts.curves(line.rows(), line.keys, counted, y)
 
 
 def test_course_of_a_curve_skips_points_with_little_data():
@@ -125,3 +126,15 @@ def test_caveats_are_put_into_the_words_of_their_kind():
     assert worded([Caveat("wide"), Caveat("few", n=3)], words) == ("wide", "only 3")
     with pytest.raises(KeyError):
         worded([Caveat("unheard of")], words)
+
+
+def test_counts_on_an_axis_have_no_decimals_and_other_numbers_keep_their_labels():
+    def labels(*places):
+        points = [Point(key=OURS, x=float(place), y=0.5) for place in places]
+        spec = Series(points).curves(Axis("users"), Axis("s", low=0.0, high=1.0))()
+        axis = spec["layer"][0]["encoding"]["x"]["axis"]
+        return axis.get("values"), axis.get("format")
+
+    assert labels(1, 2, 4) == ([1.0, 2.0, 4.0], ",d")
+    assert labels(1, 2.5, 4) == (None, None)
+    assert labels(*range(100)) == (None, None)

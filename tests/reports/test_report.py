@@ -172,7 +172,7 @@ def test_users_asked_for_started_and_active_are_told_apart(tmp_path: Path) -> No
     ]
     mean = sum(active) / sum(count > 0 for count in active)
     document = reports.build([log])
-    words = f"4 users asked for, 3 started, {mean:.2f} active on average"
+    words = f"4 users asked for, 3 started, {mean:.2f} active on average while any was"
     assert words in document.subtitle.replace("\N{NO-BREAK SPACE}", " ")
     assert any(
         "4 users were asked for and 3 started" in " ".join(item.text.split()) for item in document.findings
@@ -219,6 +219,25 @@ def test_several_logs_stand_beside_each_other(log: Log, tmp_path: Path) -> None:
     page = Page(render(document, "html"))
     ids = [attrs["id"] for _, attrs in page.elements if "id" in attrs]
     assert len(ids) == len(set(ids))
+
+
+def test_a_comparison_begins_with_what_was_compared(log: Log, tmp_path: Path) -> None:
+    """Then what was found in each log, what is true of both once; next steps last, each with its place."""
+    other = write(tmp_path / "other", samples(40, user_s=[0.5] * 40, idle_s=[0.5] * 40))
+    document = reports.build([log, other])
+    compared = [section for section in document.sections if section.group == "The logs compared"]
+    assert compared
+    said = [item.text for item in document.findings]
+    assert said[: len(compared)] == [section.summary[0] for section in compared]
+    assert all(text.startswith(("Log 1: ", "Log 2: ", "Both logs: ")) for text in said[len(compared) :])
+    steps = [item.tone == "next" for item in document.findings]
+    assert steps == sorted(steps)
+    places = {section.name for section in document.sections}
+    assert {item.section for item in document.findings if item.section} <= places
+    same = reports.build([other, write(tmp_path / "same", samples(40, user_s=[0.5] * 40, idle_s=[0.5] * 40))])
+    of_logs = [item.text for item in same.findings if item.text.startswith(("Log ", "Both "))]
+    assert of_logs
+    assert all(text.startswith("Both logs: ") for text in of_logs)
 
 
 def test_every_chart_is_what_its_schema_wants(log: Log) -> None:

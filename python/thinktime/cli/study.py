@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -132,10 +133,13 @@ def _list(form: destination.Form | None) -> None:
         return
     if form in ("html", "csv"):
         raise InputError(f"--format {form}: the list of studies is text or json; name a study for the others")
+    width = destination.width()
     for name in STUDIES:
         study = load(name)
         tables = f"{len(study.tables)} published tables: {', '.join(study.tables)}"
-        messages.lines([name, f"  {study.paper.title}", f"  {study.paper.citation}", f"  {tables}"])
+        messages.line(name)
+        for text in (study.paper.title, study.paper.citation, tables):
+            messages.lines(textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="    "))
 
 
 def _rendered(outcome: Outcome, form: destination.Form, width: int) -> str:

@@ -1,8 +1,7 @@
 """The kinds of chart in a report, as Vega-Lite specifications built with Altair.
 
 A colour is the name of a meaning (`user`, `system`, `disk`) and becomes the CSS variable of that name,
-so that one specification serves the light, the dark and the printed page. Widths are left open:
-the page, or `at_width` before rendering without a browser, fills them in.
+so that one specification serves all pages. The page, or `at_width` without a browser, fills in widths.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     import altair as alt
 
 Spec = dict[str, Any]
+"""Specification of a chart in Vega-Lite's JSON."""
 Chart = Callable[[], Spec]
 """Function that makes the specification when a renderer needs it: text and JSON do not load Altair."""
 Rows = Sequence[Mapping[str, object]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -209,6 +209,10 @@ class Series:
         rows = self.rows()
         if y.log:
             rows = [{**row, "low": max(row["low"], y.low or 0.0)} for row in rows]
+        places = sorted({float(row["x"]) for row in rows})
+        if not x.ticks and len(places) <= charts.TICKS_MAX and all(map(float.is_integer, places)):
+            # A count, such as of users: half of one has no label.
+            x = replace(x, ticks=tuple(places), format=x.format or ",d")
         return laid_over(partial(charts.curves, rows, self.keys, x, y, dotted=dotted), over)
 
     def labelled(self, x: Axis, y: Axis, lines: Series, *, over: Series | None = None) -> Chart:

@@ -105,11 +105,11 @@ def users(label: str) -> str:
 
 
 def crowd_words(asked: int | None, started: int | None, active: float | None) -> str | None:
-    """Numbers of synthetic users: 50 asked for, 48 started, 31 active on average; None if none is known."""
+    """Synthetic users asked for, started, and active (mean of the intervals with any); None if unknown."""
     parts = [
         None if asked is None else f"{shown.count(asked, 'user')} asked for",
         None if started is None else f"{shown.number(started)} started",
-        None if active is None else f"{shown.number(active)} active on average",
+        None if active is None else f"{shown.number(active)} active on average while any was",
     ]
     return ", ".join(filter(None, parts)) or None
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 Type = Literal["u64", "i64", "f64", "bool", "text", "time"]
 Kind = Literal["counter", "gauge", "time", "label"]
 Mode = Literal["create", "resume", "replace"]
+"""Whether a writer makes a new log, appends to one that is there, or takes its place."""
 Role = Literal["system_time", "user_time", "idle_time", "request", "load", "throughput"]
 
 

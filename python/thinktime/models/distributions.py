@@ -22,6 +22,7 @@ from thinktime.errors import InputError
 from thinktime.stats import arguments
 
 Array = NDArray[np.float64]
+Complex = NDArray[np.complexfloating[Any, Any]]
 Specification = Mapping[str, Any] | str | float
 
 FAR_S = 60.0
@@ -391,7 +392,7 @@ class Distribution:
             total += weight * float(function(x) @ (weights * part.density(x)))
         return total
 
-    def transform(self, s: NDArray[np.complexfloating[Any, Any]]) -> NDArray[np.complexfloating[Any, Any]]:
+    def transform(self, s: Complex) -> Complex:
         """Laplace-Stieltjes transform E[exp(-s X)], for s with a positive real part."""
         total = np.zeros_like(s)
         for weight, part in self._weighted():
@@ -406,7 +407,7 @@ class Distribution:
         return zip(self.weights, self.parts, strict=True)
 
 
-def _transform(part: Part, s: NDArray[np.complexfloating[Any, Any]]) -> NDArray[np.complexfloating[Any, Any]]:
+def _transform(part: Part, s: Complex) -> Complex:
     """Transform of a part: in closed form where there is one, else by quadrature."""
     if isinstance(part, Point):
         return np.asarray(np.exp(-s * part.location))
@@ -414,7 +415,7 @@ def _transform(part: Part, s: NDArray[np.complexfloating[Any, Any]]) -> NDArray[
         return np.asarray(np.exp(-part.shape * np.log1p(s * part.scale)))
     nodes, weights = panels(part.coordinate(part.edges()))
     x = part.value(nodes)
-    result: NDArray[np.complexfloating[Any, Any]] = np.exp(-s[:, None] * x) @ (weights * part.density(x))
+    result: Complex = np.exp(-s[:, None] * x) @ (weights * part.density(x))
     return result
 
 

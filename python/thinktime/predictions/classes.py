@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from thinktime.models.queueing.customers import Customers, Network
 from thinktime.models.queueing.mixed_networks import mixed
 from thinktime.models.queueing.networks import PRODUCT_FORM, Station
 from thinktime.models.queueing.response_times import response_quantiles
+from thinktime.models.queueing.routing import Route
 from thinktime.models.uncertain import Known
 from thinktime.predictions import prediction as predicted
 from thinktime.predictions.network import QUANTILES_NEED, demand_of, part_of, servers_of
@@ -40,7 +40,7 @@ class ClassNetwork:
     """Classes."""
     quantiles: tuple[float, ...] = ()
     """Quantiles of the response times to predict."""
-    routes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    routes: Mapping[str, Route] = field(default_factory=dict)
     """Probabilities of the next station, of classes that have them."""
 
 

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 from thinktime.documents import format as shown
 from thinktime.documents.charts import Axis
@@ -20,6 +19,7 @@ from thinktime.models.queueing.customers import Customers
 from thinktime.models.queueing.general_service import general_service, needs_variation
 from thinktime.models.queueing.networks import PRODUCT_FORM, Station, mva
 from thinktime.models.queueing.response_times import response_quantiles
+from thinktime.models.queueing.routing import Route
 from thinktime.models.uncertain import Known, point
 from thinktime.predictions import prediction as predicted
 from thinktime.stats.estimate import Estimate
@@ -50,7 +50,7 @@ class Network:
     """Mean think time."""
     quantiles: tuple[float, ...] = ()
     """Quantiles of the response time to predict for each of `users`."""
-    route: Mapping[str, Any] | None = None
+    route: Route | None = None
     """Probabilities of the next station, if they are known."""
 
     def __post_init__(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -131,8 +131,11 @@ def _subtitle(result: Recording) -> str:
     from thinktime.documents import format as shown
 
     intervals = shown.count(result.intervals, "interval")
-    start = f" from {shown.moment(result.first_start)}" if result.first_start else ""
     host = recording.host_words(result.host)
+    if result.host.is_simulated:
+        # Its clock begins at a date that means nothing.
+        return f"{host}. Simulated for {shown.duration(result.measured_s)} in {intervals}."
+    start = f" from {shown.moment(result.first_start)}" if result.first_start else ""
     crowd = None if result.workload is None else recording.users_played(result.workload)
     played = f" Synthetic users: {crowd}." if crowd else ""
     return f"{host}. Recorded{start} for {shown.duration(result.measured_s)} in {intervals}.{played}"
@@ -141,17 +144,14 @@ def _subtitle(result: Recording) -> str:
 def _joined(logs: Sequence[Log], documents: Sequence[Document]) -> Document:
     """Documents of several logs one after another, after the comparison; names distinguish the logs."""
     sections = _comparisons(logs)
-    findings: list[Finding] = []
+    findings = [Finding(text=section.summary[0], section=section.name) for section in sections]
     facts: list[tuple[str, str]] = []
     for number, (log, document) in enumerate(zip(logs, documents, strict=True), start=1):
         label = f"Log {number}: {log.path}"
         prefix = f"log-{number}-"
         sections.extend(_renamed(section, prefix, label) for section in document.sections)
-        findings.extend(
-            replace(item, text=f"Log {number}: {item.text}", section=item.section and prefix + item.section)
-            for item in document.findings
-        )
         facts.extend((f"Log {number}: {name}", value) for name, value in document.facts)
+    findings.extend(sorted(_of_each(documents), key=lambda item: item.tone == "next"))
     return Document(
         title=f"{len(logs)} logs compared",
         subtitle="; ".join(f"log {number} is {log.path}" for number, log in enumerate(logs, start=1)),
@@ -159,6 +159,18 @@ def _joined(logs: Sequence[Log], documents: Sequence[Document]) -> Document:
         sections=tuple(sections),
         facts=tuple(facts),
     )
+
+
+def _of_each(documents: Sequence[Document]) -> Iterator[Finding]:
+    """Findings of each log; what is said of all of them is said once, with the place in the first."""
+    common = set[str].intersection(*({item.text for item in document.findings} for document in documents))
+    everyone = "Both logs" if len(documents) == 2 else "All logs"
+    for number, document in enumerate(documents, start=1):
+        for item in document.findings:
+            if item.text not in common or number == 1:
+                who = everyone if item.text in common else f"Log {number}"
+                section = item.section and f"log-{number}-{item.section}"
+                yield replace(item, text=f"{who}: {item.text}", section=section)
 
 
 def _comparisons(logs: Sequence[Log]) -> list[Section]:

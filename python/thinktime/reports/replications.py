@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatch
 
 from thinktime.documents import format as shown
-from thinktime.documents.document import Column, Section, Table
+from thinktime.documents.document import Col, Section, Table
 from thinktime.documents.wording import worded
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 
@@ -41,18 +43,56 @@ WORDS: Mapping[str, Callable[..., str]] = {
 }
 
 
+MAIN = (
+    "mean_response_s",
+    "response_mean_s",
+    "sd_response_s",
+    "elapsed_s",
+    "p90_response_s",
+    "response_light_mean_s",
+    "response_heavy_mean_s",
+    "mean_reaction_s",
+    "throughput_per_s",
+    "interactions_per_s",
+    "inputs_serviced",
+    "*_utilisation",
+    "useful_share",
+    "problem_share",
+    "processor_share",
+    "idle_share",
+    "wait_share",
+)
+"""Responses that come first, by pattern: how long users waited, how much was done, how busy it was."""
+NUMBERED = re.compile(r"(.*)_\d+(_s)?")
+"""Name of a response that is one of many alike: ``response_07_s``."""
+
+
+def _order(name: str) -> int:
+    """Place of a response: its pattern in `MAIN`, or after all of these."""
+    return next((place for place, wanted in enumerate(MAIN) if fnmatch(name, wanted)), len(MAIN))
+
+
 def section(
     run: RunSummary, figures: Mapping[str, Estimate | NotApplicable], descriptions: Mapping[str, str]
 ) -> Section:
-    """Section of the responses, with one row for each."""
-    rows = tuple(
-        (
-            name,
-            figure if isinstance(figure, Estimate) else figure.reason,
-            descriptions.get(name, ""),
+    """Section of the responses, with one row for each, those that most readers ask for first."""
+    numbered = [name for name in figures if NUMBERED.fullmatch(name)]
+    others = sorted((name for name in figures if name not in numbered), key=_order)
+
+    def table(names: Sequence[str], name: str, caption: str) -> Table:
+        return Table.of(
+            names,
+            Col("response", str),
+            Col("mean", lambda item: _value(figures[item])),
+            Col("description", lambda item: descriptions.get(item, "")),
+            name=name,
+            caption=caption,
+            folded=names is numbered,
         )
-        for name, figure in figures.items()
-    )
+
+    tables = [table(others, "responses", "Responses")]
+    if numbered:
+        tables.append(table(numbered, "responses-numbered", "Responses of each interaction of the script"))
     spread = (
         "over the replications, Student's t; quantiles of all of them together"
         if run.replications > 1
@@ -65,19 +105,15 @@ def section(
             f"{shown.count(run.replications, 'replication')} of {shown.duration(run.length_s)}, "
             f"seed {run.seed}, {_warm_up(run)}.",
         ),
-        tables=(
-            Table(
-                name="responses",
-                caption="Responses",
-                columns=(Column("response"), Column("mean"), Column("description")),
-                rows=rows,
-            ),
-        ),
-        figures=(),
+        tables=tuple(tables),
         caveats=worded(run.caveats, WORDS),
         method=f"Intervals: {spread}."
         + (f" Checked in every replication: {_laws(run.laws)}." if run.laws else ""),
     )
+
+
+def _value(figure: Estimate | NotApplicable) -> Estimate | str:
+    return figure if isinstance(figure, Estimate) else figure.reason
 
 
 PLACES = 8

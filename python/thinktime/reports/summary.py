@@ -278,11 +278,13 @@ def _next(facts: LogFacts) -> list[Finding]:
                 )
             )
     if facts.response is None:
-        steps.append(("This log has no response times: `thinktime play` measures them.", "response"))
+        how = "`thinktime simulate --trace` logs" if facts.simulated else "`thinktime play` measures"
+        steps.append((f"This log has no response times: {how} them.", "response"))
     if 0 < facts.recording.intervals < 4 * SHORT:
         steps.append(
             (
-                "Record longer: four times as many intervals halve the width of the confidence intervals.",
+                f"{'Simulate' if facts.simulated else 'Record'} longer: four times as many intervals halve "
+                "the width of the confidence intervals.",
                 "recording",
             )
         )
@@ -303,7 +305,9 @@ def _relief(facts: LogFacts) -> list[tuple[str, str]]:
     if part.value < SATURATED or facts.filled_by_low_priority is not None:
         return [
             (
-                "To find the limit, record a heavier load, or add users with `thinktime play`.",
+                "To find the limit, simulate more users."
+                if facts.simulated
+                else "To find the limit, record a heavier load, or add users with `thinktime play`.",
                 "saturation",
             )
         ]
@@ -313,6 +317,11 @@ def _relief(facts: LogFacts) -> list[tuple[str, str]]:
     if by_users and facts.health is not None and facts.health.of("cpu_wait") is not None:
         # Its own step says so already.
         return []
+    if by_users and facts.users is None and facts.simulated:
+        return []
+    if by_users and facts.users is None:
+        whose = "`thinktime record --by uid` tells whose they are"
+        return [(f"The CPU is the limit, and user programs use most of it: {whose}.", "saturation")]
     if by_users:
         return [
             ("The CPU is the limit, and user programs use most of it: see which users run them.", "users")

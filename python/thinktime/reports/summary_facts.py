@@ -54,6 +54,11 @@ class LogFacts:
         return cls(**applicable)
 
     @property
+    def simulated(self) -> bool:
+        """True if no machine was recorded."""
+        return self.recording.host.is_simulated
+
+    @property
     def busy(self) -> float:
         """Share of the CPU capacity that was used."""
         return 0.0 if self.capacity is None else self.capacity.user.value + self.capacity.system.value

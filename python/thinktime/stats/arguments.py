@@ -19,6 +19,7 @@ from thinktime.errors import InputError
 
 Array = NDArray[np.float64]
 Record = TypeVar("Record")
+Item = TypeVar("Item")
 
 NUMERIC_KINDS = "biuf"
 """Kinds of NumPy arrays that count as numbers: truth values, integers, floats."""
@@ -238,7 +239,7 @@ def records(values: Iterable[Record], kind: type[Record], name: str, *, least: i
     return [record(item, kind, f"{name}[{place}]") for place, item in enumerate(items)]
 
 
-def choice(value: object, allowed: Sequence[Any], name: str) -> Any:
+def choice(value: object, allowed: Sequence[Item], name: str) -> Item:
     """`value` if it is one of `allowed`.
 
     Raises

@@ -273,7 +273,11 @@ def _events(result: Capacity) -> Table:
     notes = []
     if result.unattributed is not None:
         rest = shown.cell(share(result.unattributed))
-        notes.append(f"No event explains {rest} of the capacity that the system used.")
+        notes.append(
+            f"The system used another {rest} of the capacity, which no event explains."
+            if result.unattributed.value >= VISIBLE
+            else f"The events explain what the system used; what is left is {rest} of the capacity."
+        )
     table = Table.of(
         result.events,
         Col("event", _name),
@@ -304,7 +308,8 @@ def _checks(result: Capacity) -> Table:
         # Rounding errors of the sums are no difference.
         Col("difference", lambda row: round(row[1] - row[2], 9), unit="share"),
         name="capacity-checks",
-        caption="Check: share of an event = overhead / time between, and all shares add to 100 %",
+        caption="Check: share of an event = overhead / time between, and all shares add to "
+        f"{shown.quantity(1.0, 'share')}",
     )
 
 

@@ -192,9 +192,15 @@ def _busy_sentences(result: Disks) -> list[str]:
 def _amounts(
     name: str, caption: str, amounts: Sequence[Amount], more: Sequence[tuple[str, Estimate | None]] = ()
 ) -> Table:
-    rows: list[tuple[Cell, ...]] = [(item.label, item.rate, whole(item.total)) for item in amounts]
+    rows: list[tuple[Cell, ...]] = [(item.label, item.rate, _in_all(item)) for item in amounts]
     rows += [(label, value, None) for label, value in more if value is not None]
     return Table.of(rows, Cols(("quantity", "mean", "total"), lambda row: row), name=name, caption=caption)
+
+
+def _in_all(item: Amount) -> Estimate:
+    """Total with its unit: the rows of a table have several."""
+    unit = item.rate.unit.removesuffix("/s")
+    return Estimate(value=item.total, unit=unit, n=item.rate.n, method="counted")
 
 
 def _filled(table: Table) -> Table:

@@ -72,10 +72,12 @@ def _of_factor(result: Experiment, name: str) -> Iterator[str]:
     if len(others) > OTHERS_MAX:
         others = [others[0], others[-1]]
     pairs = [item for item in result.differences if item.factor == name]
-    for other in others:
+    dependence = _dependence(result, name, best, others[-1])
+    # What was found comes before what was not; on what it depends follows the largest difference.
+    for other in sorted(others, key=lambda level: not _between(pairs, best, level).significant):
         yield compared(result, _between(pairs, best, other), best)
-    if dependence := _dependence(result, name, best, others[-1]):
-        yield dependence
+        if dependence and other == others[-1]:
+            yield dependence
 
 
 def _between(pairs: Sequence[Difference], one: Level, other: Level) -> Difference:

@@ -54,7 +54,7 @@ def section(result: Health | NotApplicable) -> Section:
         name="health",
         title=TITLE,
         summary=(summary(result), *map(words.sentence, result.found)),
-        tables=(_checks(result),),
+        tables=_checks(result),
         caveats=worded(result.caveats, WORDS),
         method=METHOD,
     )
@@ -63,6 +63,12 @@ def section(result: Health | NotApplicable) -> Section:
 def summary(result: Health) -> str:
     """Number of things examined, and of those beyond their limits."""
     examined, beyond = len(result.checks) - len(result.unmeasured), len(result.found)
+    if examined == 1 and not beyond and result.unmeasured:
+        [only] = (LABELS[check.kind] for check in result.checks if check.value is not None)
+        return (
+            f"Only one of {len(result.checks)} things could be examined ({only[0].lower()}{only[1:]}: within "
+            "its limit). The log lacks the columns of the others."
+        )
     text = f"Of {shown.count(examined, 'thing')} examined, "
     if not beyond:
         text += "none is beyond its limit."
@@ -73,16 +79,26 @@ def summary(result: Health) -> str:
     return f"{text} {len(result.unmeasured)} more could not be examined: the log lacks their columns."
 
 
-def _checks(result: Health) -> Table:
-    return Table.of(
-        result.checks,
+def _checks(result: Health) -> tuple[Table, ...]:
+    """What was examined; and, folded, what the log has no columns for."""
+    measured = Table.of(
+        (check for check in result.checks if check.value is not None),
         Col("examined", lambda check: LABELS[check.kind]),
         Col("measured", lambda check: _measured(check, result.intervals)),
         Col("limit", _limit),
-        Col("verdict", _verdict),
+        Col("verdict", lambda check: "needs attention" if check.found else "fine"),
         name="health-checks",
         caption="Everything that was examined",
     )
+    lacking = Table.of(
+        (check for check in result.checks if check.value is None),
+        Col("not measured", lambda check: LABELS[check.kind]),
+        Col("limit", _limit),
+        name="health-unmeasured",
+        caption="What could not be examined",
+        folded=True,
+    )
+    return tuple(table for table in (measured, lacking) if table.rows)
 
 
 def _measured(check: Check, intervals: int) -> Cell:
@@ -97,9 +113,3 @@ def _limit(check: Check) -> str:
     unit = check.unit if check.limit == 1.0 else chosen.unit
     limit = f"{check.limit / chosen.factor:g}{shown.SPACE if unit else ''}{unit}"
     return f"below {limit}" if check.below else f"from {limit}"
-
-
-def _verdict(check: Check) -> str:
-    if check.value is None:
-        return "not measured"
-    return "needs attention" if check.found else "fine"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from thinktime.stats.hypothesis import SignificanceTest, adjusted
 from thinktime.stats.regression.equality import same_mean
 
 if TYPE_CHECKING:
+    from thinktime.analyses.overhead.regression import FitOptions
     from thinktime.analyses.overhead.result import Cost, Overhead
     from thinktime.log import Log
 
@@ -71,7 +73,15 @@ class OverheadComparison(Result):
 
 
 def compare(
-    logs: Sequence[Log], names: Sequence[str], *, requests: Sequence[str] | None = None, **options: Any
+    logs: Sequence[Log],
+    names: Sequence[str],
+    *,
+    requests: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+    target: Sequence[str] | None = None,
+    scaled: bool = False,
+    sampled: bool | None = None,
+    fit_options: FitOptions | None = None,
 ) -> OverheadComparison | NotApplicable:
     """Costs of several logs by the same regression, with tests of their equality.
 
@@ -88,8 +98,10 @@ def compare(
     requests : sequence of str, optional
         See `overhead.analysis.analyse`. By default each log's are chosen by stepwise selection, and all of
         those that every log can estimate are fitted to every log.
-    **options
-        Of `overhead.analysis.analyse`.
+    drop, target, scaled, fit_options
+        See `thinktime.analyses.overhead.analysis.analyse`.
+    sampled : bool, optional
+        The same; by default True if every log has samples out of step with the tick.
 
     Raises
     ------
@@ -98,8 +110,15 @@ def compare(
     """
     check_logs(logs, names)
     # Ticks and samples differ by more than logs do: all are fitted to one of the two.
-    options = {"sampled": all(is_sampled(log) for log in logs), **options}
-    first = _fitted(logs, names, requests, options)
+    fit = partial(
+        analyse,
+        drop=drop,
+        target=target,
+        scaled=scaled,
+        sampled=all(is_sampled(log) for log in logs) if sampled is None else sampled,
+        fit_options=fit_options,
+    )
+    first = all_or_reason(names, (fit(log, requests=requests) for log in logs))
     if isinstance(first, NotApplicable):
         return first
     chosen, refused = _chosen(first, names)
@@ -108,7 +127,7 @@ def compare(
             "no request is counted in all of the logs", "compare logs of one kind, or analyse each by itself"
         )
     alike = all(set(result.requests) == set(chosen) for result in first)
-    results = first if alike else _fitted(logs, names, chosen, options)
+    results = first if alike else all_or_reason(names, (fit(log, requests=chosen) for log in logs))
     if isinstance(results, NotApplicable):
         return results
     kept = ["base", *(name for name in chosen if all(result.cost(name) for result in results))]
@@ -128,12 +147,6 @@ def compare(
         not_compared=refused,
         caveats=tuple(_caveats(results, names, refused)),
     )
-
-
-def _fitted(
-    logs: Sequence[Log], names: Sequence[str], requests: Sequence[str] | None, options: dict[str, Any]
-) -> tuple[Overhead, ...] | NotApplicable:
-    return all_or_reason(names, (analyse(log, requests=requests, **options) for log in logs))
 
 
 def _chosen(results: Sequence[Overhead], names: Sequence[str]) -> tuple[list[str], tuple[NotCompared, ...]]:

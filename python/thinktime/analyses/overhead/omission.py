@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 from thinktime.analyses.overhead.analysis import analyse
 from thinktime.analyses.overhead.design import check_names
@@ -73,7 +74,16 @@ class Adjusted:
     """Its interval is that of the fit, given the ratio."""
 
 
-def omit(log: Log, drop: Sequence[str], **options: Any) -> Omission | NotApplicable:
+def omit(
+    log: Log,
+    drop: Sequence[str],
+    *,
+    requests: Sequence[str] | None = None,
+    target: Sequence[str] | None = None,
+    scaled: bool = False,
+    sampled: bool = True,
+    fit_options: FitOptions | None = None,
+) -> Omission | NotApplicable:
     r"""Costs with and without the requests `drop`, all others being the same (Table 4).
 
     A cost that is not measured is charged to the requests that accompany it. On the same rows, with
@@ -90,8 +100,10 @@ def omit(log: Log, drop: Sequence[str], **options: Any) -> Omission | NotApplica
         One in which the requests were measured.
     drop : sequence of str
         Their names.
-    **options
-        Of `overhead.analysis.analyse`; without ``requests`` they are selected once, with all.
+    requests : sequence of str, optional
+        Those of the regression, the dropped ones among them. By default they are selected once, with all.
+    target, scaled, sampled, fit_options
+        See `thinktime.analyses.overhead.analysis.analyse`.
 
     Raises
     ------
@@ -99,7 +111,8 @@ def omit(log: Log, drop: Sequence[str], **options: Any) -> Omission | NotApplica
         The log has no such request.
     """
     check_names(log, drop)
-    full = analyse(log, **options)
+    fit = partial(analyse, log, target=target, scaled=scaled, sampled=sampled, fit_options=fit_options)
+    full = fit(requests=requests)
     if isinstance(full, NotApplicable):
         return full
     if missing := [name for name in drop if full.cost(name) is None]:
@@ -111,7 +124,7 @@ def omit(log: Log, drop: Sequence[str], **options: Any) -> Omission | NotApplica
             f"the regression has no cost to drop for {why}", f"drop one of {', '.join(full.requests)}"
         )
     left = [name for name in full.requests if name not in drop]
-    reduced = analyse(log, **{**options, "requests": left})
+    reduced = fit(requests=left)
     if isinstance(reduced, NotApplicable):
         return reduced
     pairs = [(cost, full.cost(cost.request)) for cost in reduced.costs]
@@ -120,7 +133,7 @@ def omit(log: Log, drop: Sequence[str], **options: Any) -> Omission | NotApplica
         full=full,
         reduced=reduced,
         costs=tuple(_pair(with_all, cost) for cost, with_all in pairs if with_all is not None),
-        companions=tuple(item for name in drop for item in _companions(log, full, name, left, options)),
+        companions=tuple(item for name in drop for item in _companions(log, full, name, left, fit_options)),
     )
 
 
@@ -136,12 +149,12 @@ def _pair(full: Cost, reduced: Cost) -> OmittedCost:
 
 
 def _companions(
-    log: Log, full: Overhead, name: str, left: Sequence[str], options: dict[str, Any]
+    log: Log, full: Overhead, name: str, left: Sequence[str], fit_options: FitOptions | None
 ) -> tuple[Companion, ...]:
     dropped = full.cost(name)
     if dropped is None:
         return ()
-    given = options.get("fit_options") or FitOptions()
+    given = fit_options or FitOptions()
     every_row = FitOptions(threshold=EVERY_ROW, seed=given.seed, level=given.level)
     result = analyse(log, target=dropped.columns, requests=left, fit_options=every_row)
     if isinstance(result, NotApplicable):

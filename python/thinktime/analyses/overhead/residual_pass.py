@@ -48,7 +48,7 @@ class SubsetFit:
 
 
 @dataclass(slots=True)
-class _Stretch:
+class RowStretch:
     """Sums of one subset; `first` and `last` count the rows kept."""
 
     first: int
@@ -69,7 +69,7 @@ class ResidualPass:
         self.bootstrap = BlockBootstrap(fit, trimmed.rows.triangle()[0], rows=every)
         self.means = Batches(fit.n, columns + 1)
         self.stretches = [
-            _Stretch(first, last, LeastSquares(columns)) for first, last in _ends(fit.n, subsets)
+            RowStretch(first, last, LeastSquares(columns)) for first, last in _ends(fit.n, subsets)
         ]
         self._trimmed = trimmed
         self._follow = Autocorrelation(CORRELATION_LAGS)
@@ -157,7 +157,7 @@ class ResidualPass:
 
 
 def subset_fits(
-    design: Design, keep: Sequence[int], trimmed: Trimmed, stretches: Sequence[_Stretch]
+    design: Design, keep: Sequence[int], trimmed: Trimmed, stretches: Sequence[RowStretch]
 ) -> tuple[SubsetFit, ...]:
     """Fits of the subsets, by a pass over the residuals of each; empty where one has aliased columns."""
     fits = [stretch.rows.solve() for stretch in stretches]
@@ -175,7 +175,7 @@ def subset_fits(
     return tuple(map(_subset_fit, stretches, fits, sums))
 
 
-def _subset_fit(stretch: _Stretch, fit: Fit, long_run: LongRunErrors) -> SubsetFit:
+def _subset_fit(stretch: RowStretch, fit: Fit, long_run: LongRunErrors) -> SubsetFit:
     covariance, degrees = long_run.coefficients()
     return SubsetFit(
         start_us=stretch.start_us,

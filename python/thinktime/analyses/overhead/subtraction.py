@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from thinktime.stats.estimate import Estimate, NotApplicable
 from thinktime.stats.series.batch_means import Batches
 
 if TYPE_CHECKING:
+    from thinktime.analyses.overhead.regression import FitOptions
     from thinktime.analyses.overhead.result import Cost, Overhead
     from thinktime.log import Log
 
@@ -52,7 +54,15 @@ class Subtraction(Result):
     """Share of the target that the subtracted part takes in all; 0 to 1."""
 
 
-def subtract(log: Log, columns: Sequence[str], **options: Any) -> Subtraction | NotApplicable:
+def subtract(
+    log: Log,
+    columns: Sequence[str],
+    *,
+    requests: Sequence[str] | None = None,
+    target: Sequence[str] | None = None,
+    scaled: bool = False,
+    fit_options: FitOptions | None = None,
+) -> Subtraction | NotApplicable:
     r"""Costs of requests without a part of the system time, and that part by itself (Table 9).
 
     The system time, the part and the rest are each regressed on the same requests. A request's share of
@@ -69,17 +79,18 @@ def subtract(log: Log, columns: Sequence[str], **options: Any) -> Subtraction | 
     log : Log
     columns : sequence of str
         Counters that are part of the system time: ``dispatch_s``.
-    **options
-        Of `overhead.analysis.analyse`; without ``requests`` they are selected once, for the whole.
+    requests : sequence of str, optional
+        Those of the regressions. By default they are selected once, for the whole.
+    target, scaled, fit_options
+        See `thinktime.analyses.overhead.analysis.analyse`.
     """
     # Parts are measured by ticks, so that the whole must be.
-    options = {**options, "sampled": False}
-    whole = analyse(log, **options)
+    fit = partial(analyse, log, scaled=scaled, sampled=False, fit_options=fit_options)
+    whole = fit(requests=requests, target=target)
     if isinstance(whole, NotApplicable):
         return whole
-    same = {**options, "requests": whole.requests}
-    part = analyse(log, **{**same, "target": columns})
-    rest = analyse(log, **{**same, "subtract": columns})
+    part = fit(requests=whole.requests, target=columns)
+    rest = fit(requests=whole.requests, target=target, subtract=columns)
     if isinstance(part, NotApplicable):
         return part
     if isinstance(rest, NotApplicable):

@@ -41,6 +41,8 @@ class Host:
     """Operating system or simulated system, kernel and architecture; may be empty."""
     source: str
     """Kind of source that wrote the log: ``linux``, a simulated system, an importer."""
+    is_simulated: bool = False
+    """True if the last session is a replication of a simulation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +155,7 @@ def _measured(log: Log, frame: pl.DataFrame, absent: tuple[Absent, ...]) -> Reco
     )
     sessions = facts.sessions(log)
     last = sessions[-1].facts if sessions else facts.none(log)
-    host = _host(facts.last_machine(log), sessions[-1].source if sessions else "unknown")
+    host = _host(facts.last_machine(log), sessions[-1].source if sessions else "unknown", last)
     terminals = last.table("terminals")
     measured_s = float(frame["length_s"].sum() or 0.0)
     both = frame.drop_nulls([*ticks[:1], "cpu_exact_s"]) if ticks else frame.clear()
@@ -186,7 +188,7 @@ def _measured(log: Log, frame: pl.DataFrame, absent: tuple[Absent, ...]) -> Reco
     )
 
 
-def _host(machine: Facts, source: str) -> Host:
+def _host(machine: Facts, source: str, last: Facts) -> Host:
     words = (machine.text(key) for key in ("system", "kernel", "architecture"))
     return Host(
         hostname=machine.text("hostname"),
@@ -195,6 +197,7 @@ def _host(machine: Facts, source: str) -> Host:
         memory_bytes=machine.whole("memory_bytes") or None,
         system=" ".join(word for word in words if word),
         source=source or "unknown",
+        is_simulated="replication" in last,
     )
 
 

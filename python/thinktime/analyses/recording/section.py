@@ -213,7 +213,7 @@ def length(result: Recording) -> str:
 
 
 def users_played(workload: Workload) -> str | None:
-    """Numbers of users in words: 50 asked for, 48 started, 31 active on average; None where none is known."""
+    """Numbers of users in words, as `wording.crowd_words` has them; None where none is known."""
     if workload.crowd is None:
         return None
     return crowd_words(workload.crowd.asked, workload.crowd.started, workload.crowd.active)

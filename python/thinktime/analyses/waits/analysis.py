@@ -148,7 +148,7 @@ def analyse(log: Log, *, interval_s: float | None = None, level: float = 0.95) -
     if not len(trace.arrival):
         return NotApplicable(
             "none of the events is an `input`",
-            "write the event kinds that thinktime.analyses.waits names",
+            "make a log with the events of interactions, such as `thinktime simulate apl360 --trace -o sim`",
         )
     spans = sessions(log, trace.origin_us, 0.0, trace.last)
     trace = trace.censored(spans)

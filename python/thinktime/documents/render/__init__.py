@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 __all__ = ["WIDTH", "Form", "render", "render_section"]
 
 Form = Literal["html", "text", "json", "csv"]
+"""Format of a document."""
 WIDTH = 100
 """Columns of text whose reader's width is not known."""
 

@@ -145,7 +145,8 @@ def _pairs(facts: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
 def _figure(figure: Figure, width: int, data_in: str) -> str:
     # Its words only: what it shows stands in the section's tables, or is too long to be read as numbers.
     rows = shown.count(len(figure.data.rows), "row")
-    return _wrapped(f"{figure.title}. {figure.alt} ({rows} in {data_in}: {figure.data.name}.)", width)
+    title = figure.title if figure.title.endswith("?") else f"{figure.title}."
+    return _wrapped(f"{title} {figure.alt} ({rows} in {data_in}: {figure.data.name}.)", width)
 
 
 def _table(table: Table, width: int, data_in: str) -> str:
@@ -154,9 +155,12 @@ def _table(table: Table, width: int, data_in: str) -> str:
     columns = [
         shown.column(head, [row[index] for row in table.rows]) for index, head in enumerate(table.columns)
     ]
-    if any(len(text) > PROSE_MIN for column in columns for text in column.cells):
+    has_prose = any(len(text) > PROSE_MIN for column in columns for text in column.cells)
+    if has_prose or _ends_beyond(columns, width):
         explained = _explained(columns, width)
-        return "\n\n".join([_wrapped(table.caption, width), *(explained or _records(columns, width))])
+        if has_prose or explained:
+            rows_in_words = explained or _records(columns, width)
+            return "\n\n".join([_wrapped(table.caption, width), *rows_in_words])
     headings = [_heading(column) for column in columns]
     sides = "".join(">" if column.numeric else "<" for column in columns)
     rows = list(zip(*(column.cells for column in columns), strict=True))
@@ -177,6 +181,14 @@ def _table(table: Table, width: int, data_in: str) -> str:
         lines.append("(no rows)")
     lines.extend(_wrapped(note, width) for note in table.notes)
     return "\n".join(lines)
+
+
+def _ends_beyond(columns: Sequence[shown.FormattedColumn], width: int) -> bool:
+    """True if only a last column of words keeps a grid from its width: it is better broken than set below."""
+    *others, last = (max(map(_columns, [_heading(column), *column.cells])) for column in columns)
+    if columns[-1].numeric or last <= LAST_MIN:
+        return False
+    return sum(others) + last + len(GAP) * len(others) > width
 
 
 def _explained(columns: Sequence[shown.FormattedColumn], width: int) -> list[str]:

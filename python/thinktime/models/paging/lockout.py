@@ -47,31 +47,31 @@ class Locking:
     path_variation: float = 1.0
     """Coefficient of variation of a path."""
 
-    def sections(self) -> list[list[_Section]]:
+    def sections(self) -> list[list[LockedSection]]:
         """Sections of paths by lock."""
         if self.locks == "none":
             return []
         share = 1.0 if self.locks == "global" else self.segment_share
         chosen = ((GETWORK, 1.0),) if self.through_getwork else ()
         page = [
-            _Section(kind=PAGE_FAULT, parts=((PAGE_FAULT, BEFORE_PAGE), *chosen)),
-            _Section(kind=PAGE_FAULT, parts=((PAGE_FAULT, AFTER_PAGE),)),
-            _Section(kind=DRUM_INTERRUPT, parts=((DRUM_INTERRUPT, 1.0),)),
-            _Section(kind=SEGMENT_FAULT, parts=((SEGMENT_FAULT, share),)),
+            LockedSection(kind=PAGE_FAULT, parts=((PAGE_FAULT, BEFORE_PAGE), *chosen)),
+            LockedSection(kind=PAGE_FAULT, parts=((PAGE_FAULT, AFTER_PAGE),)),
+            LockedSection(kind=DRUM_INTERRUPT, parts=((DRUM_INTERRUPT, 1.0),)),
+            LockedSection(kind=SEGMENT_FAULT, parts=((SEGMENT_FAULT, share),)),
         ]
         if self.locks == "global":
             return [
                 [
                     *page,
-                    _Section(kind=GETWORK, parts=((GETWORK, 1.0),)),
-                    _Section(kind=INTERRUPT, parts=((INTERRUPT, 1.0),)),
+                    LockedSection(kind=GETWORK, parts=((GETWORK, 1.0),)),
+                    LockedSection(kind=INTERRUPT, parts=((INTERRUPT, 1.0),)),
                 ]
             ]
-        return [page, [_Section(kind=GETWORK, parts=((GETWORK, self.traffic_share),))]]
+        return [page, [LockedSection(kind=GETWORK, parts=((GETWORK, self.traffic_share),))]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Section:
+class LockedSection:
     """Section under a lock that is taken once: the kind that spins for it, and fractions of paths."""
 
     kind: int
@@ -126,7 +126,7 @@ def together(useful_s: float, counts: Array, lengths_s: Array, locking: Locking)
 
 
 def _moments(
-    sections: Sequence[_Section], counts: Array, lengths_s: Array, locking: Locking
+    sections: Sequence[LockedSection], counts: Array, lengths_s: Array, locking: Locking
 ) -> tuple[float, float, float]:
     """Number of sections of an interaction, the time in them, and the sum of their squares."""
     number = locked = squares = 0.0

@@ -5,25 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 
 from thinktime.errors import InputError
-from thinktime.models.distributions import Distribution, Specification, distribution
+from thinktime.models.distributions import Complex, Distribution, Specification, distribution
 from thinktime.models.prediction import Assumption, Prediction, Quantity, at_least_zero
 from thinktime.models.queueing.customers import Customers, Network
 from thinktime.models.queueing.mixed_networks import Solution
 from thinktime.models.queueing.networks import PRODUCT_FORM, Station
 from thinktime.models.queueing.open_stations import GENERAL, POISSON
-from thinktime.models.queueing.routing import ROUNDING, transitions
+from thinktime.models.queueing.routing import ROUNDING, Route, transitions
 from thinktime.models.uncertain import with_intervals
 from thinktime.stats import arguments
 
 Array = NDArray[np.float64]
-Complex = NDArray[np.complexfloating[Any, Any]]
 Transform = Callable[[Complex], Complex]
 """Laplace-Stieltjes transform of a time: E[exp(-s T)]."""
 
@@ -50,7 +48,7 @@ def response_quantiles(
     customers: Sequence[Customers],
     q: ArrayLike = QUANTILES,
     *,
-    routes: Mapping[str, Mapping[str, Any]] | None = None,
+    routes: Mapping[str, Route] | None = None,
 ) -> Prediction:
     r"""Quantiles of the response times of each class, in a network of product form.
 
@@ -232,7 +230,7 @@ class _Routed:
     moves: Array
 
     @classmethod
-    def of(cls, times: Sequence[_Time], network: Network, customer: int, route: Mapping[str, Any]) -> _Routed:
+    def of(cls, times: Sequence[_Time], network: Network, customer: int, route: Route) -> _Routed:
         """Sum by the routes of a class, checked against the visits of its stations."""
         name = network.customers[customer].name
         given = arguments.record(route, dict, f"routes[{name!r}]")
@@ -404,7 +402,7 @@ def _check(network: Network) -> None:
                 )
 
 
-def _assumptions(network: Network, solution: Solution, routes: Mapping[str, Any]) -> tuple[Assumption, ...]:
+def _assumptions(network: Network, solution: Solution, routes: Mapping[str, Route]) -> tuple[Assumption, ...]:
     queueing = [station for station in network.stations if not station.delay]
     alone = len(network.stations) == 1 and bool((network.visits == 1.0).all())
     in_order = all(station.discipline == "fcfs" for station in queueing)

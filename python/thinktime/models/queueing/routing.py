@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,9 @@ LEAVE = "leave"
 """Name of the end of an interaction in a table of routes."""
 ROUNDING = 1e-9
 """Error of a sum of probabilities that is taken for rounding."""
+
+Route: TypeAlias = Mapping[str, "Mapping[str, float] | str"]
+"""By station the probabilities of the next one, and under ``"start"`` the first or probabilities of it."""
 
 
 def transitions(

@@ -18,6 +18,7 @@ from thinktime.errors import InputError
 
 Array = NDArray[np.float64]
 Spec = dict[str, Any]
+"""Specification of a distribution: ``kind``, and its parameters in seconds."""
 
 EM_STEPS = 3000
 """Largest number of steps of the EM algorithm."""
