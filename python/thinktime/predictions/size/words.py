@@ -138,7 +138,7 @@ def _other(one: Fits) -> str:
             f"From {one.at_least} users on, {what}." if one.at_least else f"With no number of users, {what}."
         )
     if one.users is None:
-        return f"With at least {one.at_least} users, {one.goal.words}."
+        return f"Up to at least {one.at_least} users, {one.goal.words}."
     return f"Up to {between(one.users)} users, {one.goal.words}."
 
 
