@@ -10,11 +10,10 @@ import pytest
 from damage import SEEDS, damaged, effort
 from hypothesis import example, given
 from hypothesis import strategies as st
-from sar_text import FIXTURES, need_sadf
+from sar_text import FIXTURES, import_sar, need_sadf
 
 from thinktime.errors import InputError
 from thinktime.log import Log
-from thinktime.sources.sar import import_sar
 
 LAWS_OF_VALUES = {
     "cpu_time_adds_up",
