@@ -56,7 +56,7 @@ class Parts:
         self._rows_max = rows_max
         self._part_bytes_max = part_bytes_max
         self.writer: LogWriter | None = None
-        self._added = columns or {}
+        self._added = {} if columns is None else columns
         self._rows: dict[str, list[Row]] = {"samples": []}
         self._frames: dict[str, list[pl.DataFrame]] = {"samples": []}
         self._bytes = 0
