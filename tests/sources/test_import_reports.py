@@ -41,7 +41,14 @@ def test_vmstat_by_hand(tmp_path):
     assert column(log, "runnable") == [row[0] for row in later]
     assert column(log, "memory_free_bytes") == [1024 * row[3] for row in later]
     assert column(log, "memory_cached_with_slab_bytes") == [1024 * row[5] for row in later]
-    for absent in ("nice_s", "memory_cached_bytes", "memory_total_bytes", "forks", "active_users", "cpu_exact_s"):
+    for absent in (
+        "nice_s",
+        "memory_cached_bytes",
+        "memory_total_bytes",
+        "forks",
+        "active_users",
+        "cpu_exact_s",
+    ):
         assert column(log, absent) == [None] * 4
     starts = column(log, "start")
     assert (starts[1] - starts[0]).total_seconds() == 1.0
@@ -76,7 +83,7 @@ def test_the_amounts_are_those_that_the_kernel_counted(name, read, pattern, scal
 def test_iostat_by_hand(tmp_path):
     done, log = imported("iostat-x-t.txt", tmp_path)
     cpu = [[float(word) for word in words] for words in rows_of("iostat-x-t.txt", r" {5,}\d")]
-    disk = [words for words in rows_of("iostat-x-t.txt", "vda")]
+    disk = rows_of("iostat-x-t.txt", "vda")
     names = rows_of("iostat-x-t.txt", "Device")[0]
     assert done.intervals == 4
     for at, name in enumerate(("user_s", "nice_s", "system_s", "iowait_s", "steal_s", "idle_s")):
@@ -105,7 +112,9 @@ def test_iostat_without_x_counts_operations_together(tmp_path):
 
 
 def test_partitions_and_stacked_devices_are_not_counted_again(tmp_path):
-    report = "{time}\nDevice r/s w/s %util\nsda 5.00 2.00 50.00\nsda1 5.00 2.00 50.00\ndm-0 3.00 1.00 40.00\n\n"
+    report = (
+        "{time}\nDevice r/s w/s %util\nsda 5.00 2.00 50.00\nsda1 5.00 2.00 50.00\ndm-0 3.00 1.00 40.00\n\n"
+    )
     times = [f"11/21/26 08:00:0{second}" for second in (0, 2)]
     path = written(tmp_path, HEAD + "\n" + "".join(report.format(time=time) for time in times))
     _, log = imported(path, tmp_path)
@@ -213,9 +222,7 @@ def test_zones(tmp_path):
     done, log = imported(written(tmp_path, vmstat(times, zone="CEST")), tmp_path, Given(cpus=1))
     assert "timezone_unknown" in kinds(done)
     zone = datetime.timezone(datetime.timedelta(hours=2))
-    done, log = imported(
-        tmp_path / "text", tmp_path, Given(cpus=1, timezone=zone), force=True
-    )
+    done, log = imported(tmp_path / "text", tmp_path, Given(cpus=1, timezone=zone), force=True)
     assert "timezone_unknown" not in kinds(done)
     assert f"{column(log, 'start')[0]:%H:%M:%S}" == "06:00:00"
     # 10 s at 5 KiB a second, in pages of 4 KiB.
@@ -243,7 +250,8 @@ def test_guest_time_is_user_time_whether_it_stands_apart(us, gu, tmp_path):
     idle = 100 - 5 - (us if us == 30 else us + gu)
     head = VMSTAT.format(zone="UTC").replace(" st ", " st  gu ")
     rows = "".join(
-        f" 1 0 0 999999 0 500000 0 0 1 2 3 7 {us} 5 {idle} 0 0 {gu} 2026-07-01 08:00:0{second}\n" for second in (0, 1)
+        f" 1 0 0 999999 0 500000 0 0 1 2 3 7 {us} 5 {idle} 0 0 {gu} 2026-07-01 08:00:0{second}\n"
+        for second in (0, 1)
     )
     _, log = imported(written(tmp_path, head + rows), tmp_path, Given(cpus=1))
     assert column(log, "user_s") == pytest.approx([0.3 if gu else 0.1])
@@ -281,7 +289,9 @@ def test_times_of_every_country(line, utc, tmp_path):
 
 def test_times_of_day_pass_midnight(tmp_path):
     head = "# Time        UID       PID    %usr %system  %guest   %wait    %CPU   CPU  Command\n"
-    rows = "".join(f"{head}{time} 1000 7 50.00 0.00 0.00 0.00 50.00 0 sh\n\n" for time in ("23:59:50", "00:00:00"))
+    rows = "".join(
+        f"{head}{time} 1000 7 50.00 0.00 0.00 0.00 50.00 0 sh\n\n" for time in ("23:59:50", "00:00:00")
+    )
     done, log = imported(written(tmp_path, f"{HEAD}\n{rows}"), tmp_path)
     assert column(log, "length_s") == [10.0]
     assert str(column(log, "start")[0])[:19] == "2026-11-21 23:59:50"
@@ -292,7 +302,15 @@ def test_times_of_day_pass_midnight(tmp_path):
 @pytest.mark.parametrize("name", sorted(GIVEN))
 def test_nothing_is_lost_of_a_sound_file(name, tmp_path):
     done, _ = imported(name, tmp_path)
-    assert not kinds(done) & {"damaged_record", "truncated", "clock_step", "counter_reset", "duplicate_series"}
-    assert Log.open(tmp_path / "log").manifest["sessions"][0]["source"] == done.kind == re.split("-", name)[
-        0
-    ].replace("node", "prometheus")
+    assert not kinds(done) & {
+        "damaged_record",
+        "truncated",
+        "clock_step",
+        "counter_reset",
+        "duplicate_series",
+    }
+    assert (
+        Log.open(tmp_path / "log").manifest["sessions"][0]["source"]
+        == done.kind
+        == re.split("-", name)[0].replace("node", "prometheus")
+    )

@@ -66,7 +66,7 @@ def test_shares_of_all_cpus(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("format", "cells"),
+    ("form", "cells"),
     [
         ("iso", ["2026-11-21T08:00:00Z", "2026-11-21 09:00:30+01:00"]),
         ("s", ["1795248000", "1795248030.0"]),
@@ -75,8 +75,8 @@ def test_shares_of_all_cpus(tmp_path):
         ("%d.%m.%Y %H:%M:%S", ["21.11.2026 08:00:00", "21.11.2026 08:00:30"]),
     ],
 )
-def test_formats_of_time(format, cells, tmp_path):
-    given = mapping(tmp_path, 'forks = { column = "f" }', time=f'column = "t"\nformat = "{format}"')
+def test_formats_of_time(form, cells, tmp_path):
+    given = mapping(tmp_path, 'forks = { column = "f" }', time=f'column = "t"\nformat = "{form}"')
     _, log = imported(csv(tmp_path, "t,f", f"{cells[0]},1", f"{cells[1]},2"), tmp_path, given)
     assert column(log, "start") == [START]
     assert column(log, "length_s") == [30.0]
@@ -93,7 +93,10 @@ def test_lengths_and_marks(tmp_path):
         "start and length": '\nmarks = "start"\nlength = "60s"',
     }.items():
         _, log = imported(path, tmp_path / name, mapping(tmp_path, rows, time=f'column = "t"{time}'))
-        starts[name] = [(start - START).total_seconds() for start in column(log, "start")], column(log, "forks")
+        starts[name] = (
+            [(start - START).total_seconds() for start in column(log, "start")],
+            column(log, "forks"),
+        )
         assert set(column(log, "length_s")) == {60.0}
     assert starts == {
         "end": ([0, 60], [1, 2]),
@@ -144,9 +147,10 @@ def test_requests_are_interactions_that_the_questions_answer(tmp_path):
     assert (done.intervals, done.rows) == (0, 200)
     assert column(log, "due", "interactions")[0] == START
     result = thinktime.analyse("response", log)
-    assert {item.responses.median.value for item in result.classes} == {pytest.approx(0.25)} if hasattr(
-        result, "classes"
-    ) and hasattr(result.classes[0], "responses") else result
+    assert {group.label: group.response.mean.value for group in result.by_class} == {
+        "/a": pytest.approx(0.25),
+        "/b": pytest.approx(0.25),
+    }
 
 
 def test_a_column_of_ones_own_takes_part_in_the_questions(tmp_path):

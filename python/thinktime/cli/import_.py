@@ -24,10 +24,8 @@ def command(
     words: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[KIND] FILE",
-            help=f"File to import, or a folder of scrapes; before it, its kind ({', '.join(KINDS)}), if its "
-            "content "
-            "does not tell.",
+            metavar="FILE",
+            help="File to import, or a folder of scrapes; before it, its kind, if its content does not tell.",
         ),
     ] = None,
     output: Annotated[
@@ -101,10 +99,12 @@ def command(
         messages.lines(_lines(done))
 
 
+_KINDS = "\n\n    ".join(f"{item.name}: {item.help}." for item in IMPORTERS)
 command.__doc__ = f"""Convert a file of another tool into a log.
 
-    What the file is is found out from its content:
-    {"; ".join(f"{item.name}: {item.help}" for item in IMPORTERS)}.
+    What it is is found out from its content; a word before it, or --as, says it otherwise. There are:
+
+    {_KINDS}
 
     What the tool does not record is null, and every loss is printed and kept in the log.
 
@@ -114,7 +114,7 @@ command.__doc__ = f"""Convert a file of another tool into a log.
 
       thinktime import vmstat.txt --cpus 4 -o monday
 
-      thinktime import scrapes/ --as prometheus -o monday
+      thinktime import prometheus scrapes -o monday
 
       thinktime import data.csv --mapping map.toml -o monday
     """
@@ -196,7 +196,7 @@ def _lines(done: Imported) -> list[str]:
 def _facts(done: Imported) -> dict[str, Any]:
     return {
         "log": str(done.log),
-        "kind": done.kind,
+        "tool": done.kind,
         "input": done.form,
         "intervals": done.intervals,
         "rows": done.rows,

@@ -66,7 +66,9 @@ def _csv(path: Path, mapping: TableMapping, problems: Problems) -> Iterator[Reco
     if head is None:
         raise InputError(f"{path}: has no line; its first one must have the names of its columns")
     first = head[1].removeprefix("\ufeff")
-    delimiter = mapping.delimiter or max(",;\t|", key=lambda sign: len(_split(first, sign) or ()))
+    delimiter = mapping.delimiter or max(
+        ",;\t|", key=lambda sign: len(set(_wanted(mapping)) & set(_split(first, sign) or ()))
+    )
     if len(delimiter) != 1:
         raise InputError(f"{path}: delimiter = {delimiter!r} in the mapping must be one character")
     names = _split(first, delimiter) or []
