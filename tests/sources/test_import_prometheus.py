@@ -291,6 +291,26 @@ def test_a_range_query_gives_what_the_scrapes_give(tmp_path):
     assert log.manifest["sessions"][0]["machine"] == scraped.manifest["sessions"][0]["machine"]
 
 
+def test_a_range_query_of_prometheus_itself(tmp_path):
+    """Its points, and /proc before and after them."""
+    done, log = imported("range.json", tmp_path)
+    answer = json.loads((TOOLS / "range.json").read_text())["data"]["result"]
+    points = {item["metric"]["__name__"]: item["values"] for item in answer}
+    for name, of in {
+        "context_switches": "node_context_switches_total",
+        "forks": "node_forks_total",
+        "interrupts": "node_intr_total",
+    }.items():
+        values = [float(value) for _, value in points[of]]
+        assert total(log, name) == values[-1] - values[0] > 0
+    assert 0 < total(log, "context_switches") <= proc("range.json", r"^ctxt (\d+)")
+    assert 0 < total(log, "forks") <= proc("range.json", r"^processes (\d+)")
+    assert total(log, "system_s") <= proc("range.json", r"^cpu  \d+ \d+ (\d+)") / 100
+    assert done.intervals == len(points["node_forks_total"]) - 1
+    assert done.start_us == points["node_forks_total"][0][0] * 1_000_000
+    assert log.manifest["sessions"][0]["machine"]["cpus"] == 2
+
+
 def test_gaps_of_a_range_query(tmp_path):
     at = [START_S + 10 * step for step in range(5)]
     switches = (

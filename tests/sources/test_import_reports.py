@@ -208,7 +208,7 @@ def test_another_unit_of_memory_is_noticed(tmp_path):
 
 VMSTAT = (
     "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu----- -----timestamp-----\n"
-    " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st                 {zone}\n"
+    " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st {zone}\n"
 )
 REPORT = " 1  0 0 999999 0 500000 {swap} 0 1 2 3 {cs} 10 5 85 0 0 {time}\n"
 
