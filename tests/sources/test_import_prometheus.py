@@ -248,7 +248,7 @@ def test_vllm_has_columns_of_its_own(tmp_path):
     assert set(column(log, "vllm_generation_tokens")) == {700}
     assert set(column(log, "vllm_kv_cache_share")) == {0.5}
     result = thinktime.analyse("throughput", log, by="vllm_requests_running")
-    assert {item.low for item in result.ranges} == {3.0, 4.0}
+    assert {group.load_low for group in result.groups} == {3.0, 4.0}
     # A log without vLLM has none of them.
     _, other = imported(PROM, tmp_path / "other")
     assert not [item.name for item in other.schema("samples") if item.name.startswith("vllm")]
