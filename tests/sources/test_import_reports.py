@@ -262,8 +262,21 @@ def test_damage_has_its_line(tmp_path):
     text[3] = text[3][:60]
     done, log = imported(written(tmp_path, "\n".join(text)), tmp_path, Given(cpus=2))
     assert any(kind == "damaged_record" and "line 4" in detail for kind, detail, _ in done.incidents)
-    # The two intervals around it become one: rates are means, and two seconds pass.
-    assert 2.0 in column(log, "length_s")
+    # The next report holds since the damaged one, whose time is lost: of four intervals two are left.
+    assert column(log, "length_s") == [1.0, 1.0]
+    assert (
+        "interval_dropped",
+        "the report before it is damaged: its length is not known",
+        1,
+    ) in done.incidents
+
+
+def test_a_report_whose_time_is_damaged_costs_the_next_one_too(tmp_path):
+    text = (TOOLS / "iostat-x-t.txt").read_text()
+    second = rows_of("iostat-x-t.txt", r"\d\d/")[1]
+    done, log = imported(written(tmp_path, text.replace(" ".join(second), "?")), tmp_path)
+    assert {"damaged_record", "interval_dropped"} <= kinds(done)
+    assert column(log, "length_s") == [1.0, 1.0]
 
 
 @pytest.mark.parametrize(

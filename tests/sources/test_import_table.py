@@ -153,6 +153,32 @@ def test_requests_are_interactions_that_the_questions_answer(tmp_path):
     }
 
 
+SACCT = """\
+User|Partition|Submit|Start|End
+anna|short|2026-11-21T08:00:00|2026-11-21T08:05:00|2026-11-21T08:15:00
+bob|long|2026-11-21T08:01:00|2026-11-21T08:01:10|Unknown
+carl|long|2026-11-21T08:02:00|Unknown|Unknown
+"""
+OF_SACCT = """\
+user = { column = "User" }
+class = { column = "Partition" }
+due = { column = "Submit" }
+first_service = { column = "Start" }
+completion = { column = "End" }
+"""
+
+
+def test_jobs_of_slurm(tmp_path):
+    """Text as `sacct --parsable2` prints it: jobs that run or wait have no end."""
+    (tmp_path / "jobs").write_text(SACCT)
+    given = mapping(tmp_path, OF_SACCT, time='timezone = "Europe/Berlin"', head='table = "interactions"')
+    _, log = imported(tmp_path / "jobs", tmp_path, given)
+    assert column(log, "user", "interactions") == ["anna", "bob", "carl"]
+    assert column(log, "due", "interactions")[0] == START - datetime.timedelta(hours=1)
+    assert [value is None for value in column(log, "completion", "interactions")] == [False, True, True]
+    assert [value is None for value in column(log, "first_service", "interactions")] == [False, False, True]
+
+
 def test_a_column_of_ones_own_takes_part_in_the_questions(tmp_path):
     """System time is 2 ms a request: a regression without arguments finds it."""
     lines = ["t,sys,idle,req"]

@@ -224,6 +224,11 @@ class _Writing:
                     progress(parts.intervals)
         except DamagedJsonError as error:
             problems.add("truncated", str(error))
+        except InputError as error:
+            # What is found only in the middle of a long file does not cost what was read before it.
+            if parts.writer is None:
+                raise
+            problems.add("truncated", f"{error}; what was read before is kept")
         parts.flush()
         if parts.writer is None or parts.first_us is None:
             raise InputError(f"{self.path}: has no readable interval: {_reason(problems)}")

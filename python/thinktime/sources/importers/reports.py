@@ -6,10 +6,11 @@ difference of two times, in whole seconds, or what the user says.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -159,11 +160,27 @@ class Times:
     """Day of times of day without one."""
     last_us: int | None = None
     """End of the interval before."""
-    last_second: int | None = field(default=None)
+    last_second: int | None = None
+    has_times: bool = False
+    """Whether a report had a time."""
+    why: str = "the first report has no time before it: its length is not known; --interval says it"
+    """Reason why the next interval would have no length."""
 
     def restart(self) -> None:
         """What follows is not continuous with what was before."""
         self.last_us = None
+
+    def lost(self) -> None:
+        """A report is damaged: the next one has a rate, and not the time since which it holds."""
+        if self.has_times and self.last_us is not None:
+            self.last_us = None
+            self.why = "the report before it is damaged: its length is not known"
+
+    def begin(self, at: Stamp) -> None:
+        """Take the time of a report that counts since the boot, or of a head line, as that of the one before."""
+        self.has_times = True
+        with contextlib.suppress(ValueError, OverflowError):
+            self.last_us = self.end_us(at)
 
     def end_us(self, at: Stamp) -> int | None:
         """Time of a report, microseconds since 1970 UTC."""
@@ -202,22 +219,25 @@ class Times:
     def interval(self, at: Stamp | None, number: int) -> tuple[int, float] | None:
         """Start [us] and length [s] of the interval that ends with the report in line `number`, if known."""
         if at is None:
+            if self.has_times:
+                self.problems.add("damaged_record", f"line {number}: the report has no time; left out")
+                self.lost()
+                return None
             return self._stepped(number)
+        self.has_times = True
         try:
             now = self.end_us(at)
         except (ValueError, OverflowError):
             now = None
         if now is None:
             self.problems.add("damaged_record", f"line {number}: its time is no time")
+            self.lost()
             return None
         before, self.last_us = self.last_us, now
         self.problems.once("coarse_clock", "lengths of intervals are differences of times in whole seconds")
         if before is None:
             if self.given.interval is None:
-                self.problems.add(
-                    "interval_dropped",
-                    "the first report has no time before it: its length is not known; --interval says it",
-                )
+                self.problems.add("interval_dropped", self.why)
                 return None
             return now - round(self.given.interval * 1e6), self.given.interval
         if now < before:

@@ -100,9 +100,6 @@ class _Text:
             samples, disks = self._rows(report, length_s)
             yield Interval(start_us=start_us, length_s=length_s, samples=samples, tables={"disks": disks})
 
-    def _begin(self, at: Stamp) -> None:
-        self.times.last_us = self.times.end_us(at)
-
     def _reports(self) -> Iterator[_Report | None]:
         """Reports of the text; None where iostat was started anew."""
         report: _Report | None = None

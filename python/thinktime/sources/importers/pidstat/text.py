@@ -88,7 +88,7 @@ class _Text:
                     report = None
                 # Without -h, the time of a head line is the beginning of the report below it.
                 if at is not None and report is None and self.times.last_us is None:
-                    self.times.last_us = self.times.end_us(at)
+                    self.times.begin(at)
                 continue
             task = self._task(words, line_number)
             if task is None:

@@ -25,7 +25,7 @@ KEYS_MAX = 200_000
 """Most devices, users, groups or commands whose totals are remembered."""
 TEXT_MAX = 400
 NUMBER_MAX = 40
-GONE = ("", "-", "null", "none", "nan", "na", "n/a")
+GONE = ("", "-", "null", "none", "nan", "na", "n/a", "unknown")
 """Words for a value that is not there, in lower case."""
 TIMES_US = range(7_258_118_400_000_000)
 """Times up to the year 2200."""

@@ -100,12 +100,13 @@ class _Text:
                 continue
             report = self._report(words, line_number)
             if report is None:
+                self.times.lost()
                 continue
             shares, at = report
             if is_first:
                 is_first, after_head = False, False
                 if at is not None:
-                    self.times.last_us = self.times.end_us(at)
+                    self.times.begin(at)
                 continue
             interval = self._interval(shares, at, line_number, after_head=after_head)
             after_head = False
