@@ -177,7 +177,7 @@ class Times:
             self.why = "the report before it is damaged: its length is not known"
 
     def begin(self, at: Stamp) -> None:
-        """Take the time of a report that counts since the boot, or of a head line, as that of the one before."""
+        """Take the time of a report that counts since the boot, or of a head line, as the one before."""
         self.has_times = True
         with contextlib.suppress(ValueError, OverflowError):
             self.last_us = self.end_us(at)

@@ -89,9 +89,7 @@ class _Text:
                 # It counts since the boot; its time is the start of the next.
                 since_boot = False
                 if report.at is not None:
-                    self.times.interval(report.at, report.line) if self.times.last_us else self._begin(
-                        report.at
-                    )
+                    self.times.begin(report.at)
                 continue
             timed = self.times.interval(report.at, report.line)
             if timed is None:
