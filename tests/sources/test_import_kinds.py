@@ -56,7 +56,7 @@ def test_other_content_is_of_no_kind(content, tmp_path):
     assert message.startswith(f"{path}: is of no kind that is recognised")
     assert "--as KIND" in message
     for item in IMPORTERS:
-        assert f"{item.name}: {item.help}" in message
+        assert item.name in message.partition("--as KIND")[2]
     assert not (tmp_path / "log").exists()
 
 

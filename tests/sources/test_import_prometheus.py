@@ -4,6 +4,7 @@ import importlib
 import json
 import math
 import os
+import random
 import re
 
 import pytest
@@ -252,6 +253,29 @@ def test_vllm_has_columns_of_its_own(tmp_path):
     # A log without vLLM has none of them.
     _, other = imported(PROM, tmp_path / "other")
     assert not [item.name for item in other.schema("samples") if item.name.startswith("vllm")]
+
+
+def test_the_overhead_regression_finds_the_costs_that_were_put_in(tmp_path):
+    """System time is 1 ms a second, 400 us a fork and 5 us a switch, over 120 scrapes."""
+    draw = random.Random(1971)
+    forks = switches = 0
+    system = user = 100.0
+    texts = []
+    for at in range(120):
+        texts.append(
+            f"node_forks_total {forks}\nnode_context_switches_total {switches}\n"
+            f'node_cpu_seconds_total{{cpu="0",mode="system"}} {system!r}\n'
+            f'node_cpu_seconds_total{{cpu="0",mode="user"}} {user!r}\n'
+            f'node_cpu_seconds_total{{cpu="0",mode="idle"}} {200 + 10 * at - system - user!r}\n'
+        )
+        more, much = draw.randrange(2000), draw.randrange(100_000)
+        forks, switches = forks + more, switches + much
+        system, user = system + 0.01 + 400e-6 * more + 5e-6 * much, user + draw.uniform(0, 3)
+    _, log = imported(scrapes(tmp_path, *texts), tmp_path)
+    costs = {cost.request: cost.seconds.value for cost in thinktime.analyse("overhead", log).costs}
+    assert costs["forks"] == pytest.approx(400e-6, rel=0.01)
+    assert costs["context_switches"] == pytest.approx(5e-6, rel=0.01)
+    assert costs["base"] == pytest.approx(0.001, rel=0.05)
 
 
 def query(folder, series, **more):

@@ -20,57 +20,63 @@ if TYPE_CHECKING:
 KINDS = [item.name for item in IMPORTERS]
 
 
+Words = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="FILE",
+        help="File to import, or a folder of scrapes; before it, its kind, if its content does not tell.",
+    ),
+]
+LogFolder = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Folder of the new log.", metavar="LOG")
+]
+Kind = Annotated[
+    str, typer.Option("--as", metavar="KIND", help="Kind of the file, instead of what its content tells.")
+]
+Day = Annotated[
+    str,
+    typer.Option(
+        "--date",
+        metavar="DAY",
+        help="Day of the first record (YYYY-MM-DD, or with THH:MM:SS), for text that has only times of "
+        "day, or none.",
+    ),
+]
+Interval = Annotated[
+    str,
+    typer.Option(
+        "--interval", metavar="TIME", help="Time between two reports, as in 10s, of text without times."
+    ),
+]
+Zone = Annotated[
+    str,
+    typer.Option(
+        "--timezone", metavar="ZONE", help="Zone of times without one, as in Europe/Berlin; by default, UTC."
+    ),
+]
+Cpus = Annotated[
+    int | None,
+    typer.Option("--cpus", metavar="N", min=1, max=100_000, help="CPUs of the machine, for text of vmstat."),
+]
+Mapping = Annotated[
+    Path | None, typer.Option("--mapping", metavar="FILE", help="What each column of a table is, in TOML.")
+]
+Example = Annotated[
+    bool, typer.Option("--example-mapping", help="Print a mapping with every key, and import nothing.")
+]
+
+
 def command(
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="FILE",
-            help="File to import, or a folder of scrapes; before it, its kind, if its content does not tell.",
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Folder of the new log.", metavar="LOG")
-    ] = None,
-    kind: Annotated[
-        str, typer.Option("--as", metavar="KIND", help="Kind of the file, instead of what its content tells.")
-    ] = "",
+    words: Words = None,
+    output: LogFolder = None,
+    kind: Kind = "",
     force: Annotated[bool, typer.Option("--force", help="Replace a log that already exists.")] = False,
-    date: Annotated[
-        str,
-        typer.Option(
-            "--date",
-            metavar="DAY",
-            help="Day of the first record (YYYY-MM-DD, or with THH:MM:SS), for text that has only times of "
-            "day, or none.",
-        ),
-    ] = "",
-    interval: Annotated[
-        str,
-        typer.Option(
-            "--interval", metavar="TIME", help="Time between two reports, as in 10s, for text without times."
-        ),
-    ] = "",
-    timezone: Annotated[
-        str,
-        typer.Option(
-            "--timezone",
-            metavar="ZONE",
-            help="Zone of times without one, as in Europe/Berlin; by default, UTC.",
-        ),
-    ] = "",
-    cpus: Annotated[
-        int | None,
-        typer.Option(
-            "--cpus", metavar="N", min=1, max=100_000, help="CPUs of the machine, for text of vmstat."
-        ),
-    ] = None,
-    mapping: Annotated[
-        Path | None,
-        typer.Option("--mapping", metavar="FILE", help="What each column of a table is, in TOML."),
-    ] = None,
-    example_mapping: Annotated[
-        bool, typer.Option("--example-mapping", help="Print a mapping with every key, and import nothing.")
-    ] = False,
+    date: Day = "",
+    interval: Interval = "",
+    timezone: Zone = "",
+    cpus: Cpus = None,
+    mapping: Mapping = None,
+    example_mapping: Example = False,
     form: Annotated[Literal["text", "json"], typer.Option("--format", help="Output format.")] = "text",
 ) -> None:
     """Convert a file of another tool into a log."""

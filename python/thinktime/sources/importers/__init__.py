@@ -190,10 +190,9 @@ def _unknown(path: Path, head: Head) -> str:
             f"{path}: is a folder, and its first file is none of {folders}, of which folders are read; "
             "give one file"
         )
-    kinds = "; ".join(f"{item.name}: {item.help}" for item in IMPORTERS)
     return (
         f"{path}: is of no kind that is recognised (it begins with {head.data[:16]!r}); say which it is with "
-        f"--as KIND. There are {kinds}"
+        f"--as KIND: {', '.join(_names())} (`thinktime import --help` says what they are)"
     )
 
 
