@@ -302,7 +302,7 @@ def test_the_example_is_a_mapping_that_works(tmp_path):
     assert column(log, "net_bytes_in") == [20_000, 20_000]
     (own,) = [item for item in log.schema("samples") if item.name == "requests"]
     assert (own.unit, own.role, own.kind) == ("request", "request", "counter")
-    assert Log.open(tmp_path / "log").manifest["sessions"][0]["options"]["tool"] == "collectd"
+    assert Log.open(tmp_path / "log").manifest["sessions"][0]["source"] == "collectd"
 
 
 def test_a_table_without_a_mapping_says_how_to_get_one(tmp_path):

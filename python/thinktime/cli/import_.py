@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import zoneinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -155,12 +154,12 @@ def _given(*, date: str, interval: str, timezone: str, cpus: int | None, mapping
 def _zone(name: str) -> datetime.tzinfo | None:
     if not name:
         return None
-    try:
-        return zoneinfo.ZoneInfo(name)
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-        raise InputError(
-            f"--timezone {name}: there is no such zone; give one such as Europe/Berlin"
-        ) from None
+    from thinktime.sources.importers.importer import zone_of
+
+    zone = zone_of(name)
+    if zone is None:
+        raise InputError(f"--timezone {name}: there is no such zone; give one such as Europe/Berlin")
+    return zone
 
 
 def _day(text: str) -> datetime.date | None:

@@ -255,7 +255,7 @@ class _Writing:
         return LogWriter.open(
             self.log,
             mode,
-            source=self.source,
+            source=self.opened.source or self.source,
             machine=self.opened.machine,
             options={"file": self.path.name, "input": form, **self.opened.options},
             start_us=start_us,

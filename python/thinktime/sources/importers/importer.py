@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import datetime
 import stat
+import zoneinfo
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -70,6 +71,8 @@ class Opened:
     machine: dict[str, Any] = field(default_factory=dict)
     """Description of the recorded machine; may fill while the first interval is read."""
     options: dict[str, Any] = field(default_factory=dict)
+    source: str = ""
+    """Name of the tool, where it is another one than that of the importer."""
     columns: Mapping[str, Sequence[Column]] = field(default_factory=dict)
     """By table, columns that the source adds to those of the vocabulary."""
 
@@ -138,6 +141,16 @@ class Importer(ABC):
             if getattr(given, item.name) is not None and item.name not in self.takes:
                 known = ", ".join(f"--{name}" for name in sorted(self.takes)) or "none"
                 raise InputError(f"--{item.name}: does not apply to {self.name}; its options are: {known}")
+
+
+def zone_of(name: str) -> datetime.tzinfo | None:
+    """Time zone called `name`; None if there is none."""
+    if name == "UTC":
+        return datetime.timezone.utc  # Known without the database of zones.
+    try:
+        return zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        return None
 
 
 def head_of(path: Path) -> Head:

@@ -38,9 +38,8 @@ cpus = 4                # needed for units of "% of all CPUs"
 hostname = "web1"
 
 # Name in the log = column of the file, what it holds, and its unit.
-#   is:   amount (in the interval), rate (per second), counter (a total that grows), gauge (a reading), text,
-# time;
-#         in tables without intervals since (time after another column, given as `of`) and until (before it)
+#   is:   amount (in the interval), rate (per second), counter (a total that grows), gauge (a reading), text;
+#         for interactions and events: time, since (time after the column that `of` names), until (before it)
 #   unit: B kB KiB MB MiB GB GiB, ns us ms s min h, ticks (10 ms), sectors (512 B), pages (4096 B),
 #         % (of one CPU, disk or interval), "% of all CPUs"; or scale = 0.001
 [columns]

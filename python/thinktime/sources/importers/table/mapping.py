@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import zoneinfo
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +12,7 @@ from thinktime import toml
 from thinktime.errors import InputError, offered
 from thinktime.log import Column, Kind, Type, tables, vocabulary
 from thinktime.quantity import parse_seconds
+from thinktime.sources.importers.importer import zone_of
 from thinktime.sources.importers.parts import WITHOUT_INTERVALS
 
 HOLDS = ("amount", "rate", "counter", "gauge", "text", "time", "since", "until")
@@ -54,6 +54,7 @@ LABELS = {
 }
 """Columns that name what a row is about, by table."""
 OWN_UNIT_MAX = 40
+SOURCE_MAX = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,6 +166,8 @@ def read(path: Path) -> TableMapping:
     known = tuple(item for item in tables() if item != "presence")
     table = whole.choice("table", "samples", known)
     source = whole.text("source", "table")
+    if len(source) > SOURCE_MAX:
+        raise whole.refuse("source", f"has more than {SOURCE_MAX} characters; give a short name")
     delimiter = whole.text("delimiter", ",") if "delimiter" in whole.content else ""
     decimal = whole.choice("decimal", ".", (".", ","))
     machine = _Reader(path, "machine", whole.content.get("machine", {}))
@@ -207,10 +210,9 @@ def _times(reader: _Reader, table: str) -> Times:
             "format", f"{form} is no format; give iso, {', '.join(EPOCHS)}, or one such as %d.%m.%Y %H:%M"
         )
     name = reader.text("timezone", "UTC")
-    try:
-        zone: datetime.tzinfo = zoneinfo.ZoneInfo(name)
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-        raise reader.refuse("timezone", f"there is no zone {name}; give one such as Europe/Berlin") from None
+    zone = zone_of(name)
+    if zone is None:
+        raise reader.refuse("timezone", f"there is no zone {name}; give one such as Europe/Berlin")
     marks = reader.choice("marks", "end", ("end", "start"))
     length_s = None
     if "length" in reader.content:

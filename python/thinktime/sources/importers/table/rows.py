@@ -40,7 +40,7 @@ def opened(path: Path, form: str, mapping: TableMapping, problems: Problems) -> 
     return Opened(
         intervals=intervals,
         machine=dict(mapping.machine),
-        options={"tool": mapping.source},
+        source=mapping.source,
         columns={mapping.table: mapping.own} if mapping.own else {},
     )
 
