@@ -196,6 +196,15 @@ def test_a_scrape_without_a_time_says_what_to_do(tmp_path):
         import_file(path, tmp_path / "log")
 
 
+def test_a_scrape_that_lost_its_time_does_not_cost_the_others(tmp_path):
+    text = "".join(f"node_forks_total {10 * at}\nnode_time_seconds {START_S + at}\n" for at in range(5))
+    path = tmp_path / "scrapes"
+    path.write_text(text.replace(f"node_time_seconds {START_S + 2}", "node_time_seconds NaN"))
+    done, log = imported(path, tmp_path, kind="prometheus")
+    assert column(log, "forks") == [10, 20, 10]
+    assert any(kind == "damaged_record" and "line 5" in detail for kind, detail, _ in done.incidents)
+
+
 def test_metrics_of_nobody_we_know_are_named(tmp_path):
     path = scrapes(tmp_path, "# TYPE http_requests_total counter\nhttp_requests_total 1\n")
     with pytest.raises(InputError, match="no metric of node_exporter, cAdvisor, process-exporter or vLLM"):

@@ -194,6 +194,18 @@ def test_texts_without_times_need_an_interval(tmp_path):
     assert [f"{start:%H:%M:%S}" for start in column(log, "start")] == ["07:00:00", "07:00:30"]
 
 
+def test_two_runs_in_one_text(tmp_path):
+    """The first report of each counts since the boot; without times the second run follows the first."""
+    text = (TOOLS / "iostat-d.txt").read_text()
+    done, log = imported(written(tmp_path, text + text), tmp_path, Given(interval=30.0))
+    assert column(log, "length_s") == [30.0] * 4
+    assert [start.second + 60 * start.minute for start in column(log, "start")] == [0, 30, 60, 90]
+    earlier = (TOOLS / "iostat-x-t.txt").read_text()
+    done, log = imported(written(tmp_path, earlier + earlier), tmp_path, force=True)
+    assert done.intervals == 8
+    assert "clock_step" in kinds(done)
+
+
 def test_vmstat_needs_the_number_of_cpus(tmp_path):
     with pytest.raises(InputError, match="--cpus N"):
         import_file(TOOLS / "vmstat-t.txt", tmp_path / "log")

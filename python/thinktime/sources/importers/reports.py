@@ -161,14 +161,17 @@ class Times:
     last_us: int | None = None
     """End of the interval before."""
     last_second: int | None = None
+    latest_us: int | None = None
+    """End of the last interval, whatever was lost since."""
     has_times: bool = False
     """Whether a report had a time."""
     why: str = "the first report has no time before it: its length is not known; --interval says it"
     """Reason why the next interval would have no length."""
 
     def restart(self) -> None:
-        """What follows is not continuous with what was before."""
-        self.last_us = None
+        """What follows is not continuous with what was before; without times it is put behind it."""
+        if self.has_times:
+            self.last_us = None
 
     def lost(self) -> None:
         """A report is damaged: the next one has a rate, and not the time since which it holds."""
@@ -181,8 +184,18 @@ class Times:
         self.has_times = True
         with contextlib.suppress(ValueError, OverflowError):
             self.last_us = self.end_us(at)
+            self._compare(self.last_us)
 
-    def end_us(self, at: Stamp) -> int | None:
+    def _compare(self, now: int) -> None:
+        """Count a clock that stands before the end of the last interval."""
+        if self.latest_us is not None and now < self.latest_us:
+            back_s = (self.latest_us - now) / 1e6
+            self.problems.add(
+                "clock_step", f"the time goes back by {back_s:.0f} s after a report that was left out"
+            )
+            self.latest_us = None
+
+    def end_us(self, at: Stamp) -> int:
         """Time of a report, microseconds since 1970 UTC."""
         if at.epoch_s is not None:
             return at.epoch_s * 1_000_000
@@ -228,17 +241,20 @@ class Times:
         try:
             now = self.end_us(at)
         except (ValueError, OverflowError):
-            now = None
-        if now is None:
             self.problems.add("damaged_record", f"line {number}: its time is no time")
             self.lost()
             return None
         before, self.last_us = self.last_us, now
         self.problems.once("coarse_clock", "lengths of intervals are differences of times in whole seconds")
         if before is None:
-            if self.given.interval is None:
+            self._compare(now)
+            is_over = self.latest_us is not None and now - self.latest_us < round(
+                (self.given.interval or 0) * 1e6
+            )
+            if self.given.interval is None or is_over:
                 self.problems.add("interval_dropped", self.why)
                 return None
+            self.latest_us = now
             return now - round(self.given.interval * 1e6), self.given.interval
         if now < before:
             self.problems.add(
@@ -250,6 +266,7 @@ class Times:
             what = "two reports at the same time" if now == before else "ten years without a report"
             self.problems.add("interval_dropped", f"{what}, before line {number}")
             return None
+        self.latest_us = now
         return before, (now - before) / 1e6
 
     def _stepped(self, number: int) -> tuple[int, float]:
@@ -257,8 +274,7 @@ class Times:
         if self.given.interval is None:
             raise InputError(
                 f"{self.path}, line {number}: reports have no times; say how far apart they are, as in "
-                f"--interval 1s, "
-                "and when they begin, as in --date 2026-11-21T08:00:00; or record with -t"
+                "--interval 1s, and when they begin, as in --date 2026-11-21T08:00:00; or record with -t"
             )
         if self.last_us is None:
             self.last_us = self._begin_us()

@@ -92,6 +92,8 @@ class _Scrapes:
     path: Path
     problems: Problems
     known: Known
+    has_times: bool = False
+    """Whether a scrape had a time: what has none later is damaged."""
 
     def scrapes(self) -> Iterator[Scrape]:
         """Scrapes with values in the order of the text."""
@@ -195,7 +197,10 @@ class _Scrapes:
                 "time_from_file", "scrapes without a time have that of their file's last change"
             )
         if time_s is None or not TIMES_S.start <= time_s < TIMES_S.stop:
-            raise InputError(
-                f"{file}, line {current.line}: the scrape that begins here has no time; {ADVICE}"
-            )
+            place = f"{file}, line {current.line}: the scrape that begins here has no time"
+            if not self.has_times:
+                raise InputError(f"{place}; {ADVICE}")
+            self.problems.add("damaged_record", f"{place}; left out")
+            return
+        self.has_times = True
         yield Scrape(time_us=round(time_s * 1e6), values=current.values, boot_s=current.boot_s)
