@@ -143,8 +143,16 @@ def test_a_series_that_was_away_has_no_amount_until_it_was_seen_twice(tmp_path):
         disk.format("sda", 40),
     ]
     _, log = imported(scrapes(tmp_path, *texts), tmp_path)
-    # Without the second disk the total would be too small: it is null when that appears.
-    assert column(log, "disk_reads") == [None, 4, 3, None]
+    # Without one of the disks the total would be too small: it is null when one comes or goes.
+    assert column(log, "disk_reads") == [None, 4, None, None]
+    assert column(log, "reads", "disks") == [2, 3, 1, 3]
+
+
+def test_interfaces_of_containers_come_and_go(tmp_path):
+    packets = 'node_network_receive_packets_total{{device="{}"}} {}\n'
+    texts = [packets.format("eth0", at) + packets.format(f"veth{at}", 1000) for at in (1, 3, 6)]
+    _, log = imported(scrapes(tmp_path, *texts), tmp_path)
+    assert column(log, "net_packets_in") == [2, 3]
 
 
 def test_values_that_are_no_amounts_are_null(tmp_path):

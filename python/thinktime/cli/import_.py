@@ -107,7 +107,7 @@ def command(
 _KINDS = "\n\n    ".join(f"{item.name}: {item.help}." for item in IMPORTERS)
 command.__doc__ = f"""Convert a file of another tool into a log.
 
-    What it is is found out from its content; a word before it, or --as, says it otherwise. There are:
+    The kind of FILE is recognised from its content; a word before it, or --as, says it instead. There are:
 
     {_KINDS}
 

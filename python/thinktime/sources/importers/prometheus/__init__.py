@@ -14,7 +14,9 @@ Limitations
 Users, exact CPU time and single requests are not among these metrics: their columns are null.
 process-exporter names no user. cAdvisor's counters of a container have other times than the scrape, so that
 single intervals are off where it has no time stamps of its own. A histogram gives its number and its sum,
-no quantile. Where a counter fell it was reset, and the amount of that interval is null.
+no quantile. Where a counter fell it was reset, and the amount of that interval is null. A total over
+devices is null in the interval in which one comes or goes, but for interfaces called veth. Metrics of
+cAdvisor and vLLM are read as their documentation describes them: no file that these two wrote was at hand.
 """
 
 from __future__ import annotations

@@ -39,6 +39,8 @@ _NAMES = {
 _CPU = re.compile(r"\d{1,6}", re.ASCII)
 _UNIT = re.compile(r"\.(slice|service|scope)$")
 _LOOPBACK = "lo"
+_PASSING = "veth"
+"""Interfaces that come and go with containers: a total without one that is new is still given."""
 _DISKS = {
     "disk_reads": "reads",
     "disk_writes": "writes",
@@ -188,7 +190,7 @@ class Rows:
         samples = tables.pop("samples", {}).get("", {})
         _faults(samples)
         rows = {table: list(_named(table, found)) for table, found in tables.items()}
-        _machine_totals(samples, rows)
+        _machine_totals(samples, rows, _gone(before, scrape))
         return Interval(
             start_us=before.time_us,
             length_s=length_s,
@@ -264,28 +266,40 @@ def _named(table: str, found: Mapping[str, Row]) -> Iterator[Row]:
         yield {_NAMES[table]: int(key) if table == "cpus" else key, **row}
 
 
-def _machine_totals(samples: Row, rows: Mapping[str, list[Row]]) -> None:
-    """Sums over the CPUs, disks and interfaces, where every one of them is known."""
+def _gone(before: Scrape, scrape: Scrape) -> set[str]:
+    """Tables of which a row is no longer there: what it did since the scrape before is not known."""
+    lost = (series for series in before.values if series not in scrape.values)
+    return {series.rule.table for series in lost if not series.key.startswith(_PASSING)}
+
+
+def _machine_totals(samples: Row, rows: Mapping[str, list[Row]], gone: set[str]) -> None:
+    """Sums over the CPUs, disks and interfaces, where every one of them is known; null elsewhere."""
     cpus = rows.get("cpus", [])
     for name in {name for row in cpus for name in row if name != "cpu"}:
-        samples[name] = _sum(cpus, name)
+        samples[name] = None if "cpus" in gone else _sum(cpus, name)
     disks = rows.get("disks", [])
     whole = whole_disks(str(row["device"]) for row in disks)
     hardware = [row for row in disks if row["device"] in whole and not is_stacked(str(row["device"]))]
     for total, name in _DISKS.items() if hardware else ():
-        samples[total] = _sum(hardware, name)
+        samples[total] = None if "disks" in gone else _sum(hardware, name)
     if "disks" in rows:
         rows["disks"][:] = [row for row in disks if row["device"] in whole]
     interfaces = rows.get("interfaces", [])
     outside = [row for row in interfaces if row["interface"] != _LOOPBACK]
     for total, name in _NETWORK.items() if interfaces else ():
-        samples[total] = _sum(outside, name) if outside else 0
+        known = [row for row in outside if row.get(name) is not None or not _is_passing(row)]
+        is_known = "interfaces" not in gone and (known or not outside)
+        samples[total] = _sum(known, name) if is_known else None
     for row in interfaces:
         if row["interface"] == _LOOPBACK:
             samples["loopback_packets"], samples["loopback_bytes"] = (
                 row.get("packets_in"),
                 row.get("bytes_in"),
             )
+
+
+def _is_passing(row: Row) -> bool:
+    return str(row["interface"]).startswith(_PASSING)
 
 
 def _sum(rows: Iterable[Row], name: str) -> float | int | None:
