@@ -116,20 +116,20 @@ def answer():
 
 
 @given(seed=SEEDS)
-@effort(40)
+@effort(25)
 def test_damaged_range_queries(seed):
     obeys_the_laws(damaged(answer(), seed), kind="prometheus")
 
 
 @given(seed=SEEDS)
-@effort(40)
+@effort(20)
 def test_damaged_tables(seed):
     obeys_the_laws(damaged(CSV.encode(), seed), mapping=EXAMPLE.encode())
     obeys_the_laws(damaged(ACCESS.encode(), seed), mapping=OF_ACCESS.encode())
 
 
 @given(seed=SEEDS)
-@effort(40)
+@effort(25)
 def test_damaged_mappings(seed):
     obeys_the_laws(CSV.encode(), mapping=damaged(EXAMPLE.encode(), seed))
 
@@ -168,9 +168,9 @@ def test_the_damage_leaves_something_to_read():
     """Fuzz that is refused at the door tests the door alone: many damaged files must give a log."""
     for name in ("vmstat-t.txt", "iostat-x-t.txt", "pidstat-h.txt"):
         data, kind = file_of(name), name.partition("-")[0]
-        read = [obeys_the_laws(damaged(data, seed, longest=200), kind, GIVEN[name]) for seed in range(20)]
-        assert sum(read) > 6, name
-    read = [obeys_the_laws(damaged(short("node-process.prom"), seed), "prometheus") for seed in range(20)]
-    assert sum(read) > 10
-    read = [obeys_the_laws(damaged(CSV.encode(), seed, 200), mapping=EXAMPLE.encode()) for seed in range(20)]
-    assert sum(read) > 10
+        read = [obeys_the_laws(damaged(data, seed, longest=200), kind, GIVEN[name]) for seed in range(12)]
+        assert sum(read) > 3, name
+    read = [obeys_the_laws(damaged(short("node-process.prom"), seed), "prometheus") for seed in range(12)]
+    assert sum(read) > 5
+    read = [obeys_the_laws(damaged(CSV.encode(), seed, 200), mapping=EXAMPLE.encode()) for seed in range(12)]
+    assert sum(read) > 5
