@@ -101,7 +101,7 @@ def properties(seconds: int) -> bool:
     """Whether the Hypothesis properties hold, tried on examples that differ from run to run."""
     effort = max(2, int(seconds * EXAMPLES_PER_S))
     command = [sys.executable, "-m", "pytest", "-q", "--timeout=0", "tests/sources/test_sar_fuzz.py"]
-    command += ["tests/sources/test_damaged_input.py"]
+    command += ["tests/sources/test_import_fuzz.py", "tests/sources/test_damaged_input.py"]
     done = subprocess.run(command, cwd=ROOT, env=os.environ | {"FUZZ_EFFORT": str(effort)})
     print(
         f"properties: {effort} times the examples of `make test`, exit status {done.returncode}", flush=True

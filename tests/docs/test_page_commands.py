@@ -17,12 +17,14 @@ from typer.main import get_command
 from thinktime.cli import application, run
 
 SAR = ROOT / "tests" / "fixtures" / "sar"
+TOOLS = ROOT / "tests" / "fixtures" / "tools"
 RUN = {
     "beyond-the-papers",
     "compare-throughput",
     "find-what-limits",
     "first-report",
     "how-good-are-predictions",
+    "import-files",
     "import-sar",
     "install",
     "jupyterhub",
@@ -32,7 +34,7 @@ RUN = {
     "terminal-server",
 }
 """Pages whose commands run here; those of others take minutes, or are run by another test of this folder."""
-ALWAYS = {"first-report", "find-what-limits", "import-sar"}
+ALWAYS = {"first-report", "find-what-limits", "import-files", "import-sar"}
 """Those of them that every run of the tests runs: what newcomers read first."""
 PAGES = [
     pytest.param(path, marks=() if path.stem in ALWAYS else pytest.mark.thorough)
@@ -61,6 +63,14 @@ FILES = {
     "/var/log/sysstat/sa21": SAR / "12.7.5-load.raw",
     "hour.sa": SAR / "12.7.5-load.raw",
     "host.raw": SAR / "12.7.5-load.raw",
+    "vmstat.txt": TOOLS / "vmstat-t.txt",
+    "iostat.txt": TOOLS / "iostat-x-t.txt",
+    "pidstat.txt": TOOLS / "pidstat-h.txt",
+    "scrapes.prom": TOOLS / "node-process.prom",
+    "range.json": TOOLS / "range.json",
+    "data.csv": TOOLS / "data.csv",
+    "access.csv": TOOLS / "access.csv",
+    "jobs.txt": TOOLS / "jobs.txt",
     "/var/lib/thinktime/log": Path("run"),
 }
 """Files that a page takes to be there."""

@@ -322,6 +322,11 @@ MESSAGES = {
         ("import", "sar", written(folder, "bad.json", json.dumps({ALL: ALL})), "-o", folder / "log"),
         ("import", "sar", written(folder, "bad.raw", f"{ALL}; {ALL}; {ALL};\n"), "-o", folder / "log"),
         ("import", "sar", folder, "-o", folder / "log", "--date", IN_A_PATH),
+        ("import", written(folder, "any", ALL), "-o", folder / "log"),
+        ("import", written(folder, "any", ALL), "-o", folder / "log", "--as", IN_A_PATH),
+        ("import", written(folder, "p.txt", hostile_pidstat()), "-o", folder / "pidstat"),
+        ("import", written(folder, "p.prom", hostile_scrapes()), "-o", folder / "prometheus"),
+        ("import", written(folder, "m.csv", f"t,{ALL}\n"), "-o", folder / "log", *mapping(folder)),
     ],
     "study": lambda folder: [
         ("study", IN_A_PATH),
@@ -341,6 +346,28 @@ MESSAGES = {
 def taken(folder: Path) -> Path:
     """File that exists, so that a command refuses to write there."""
     return written(folder, f"{IN_A_PATH}.txt", "")
+
+
+def hostile_pidstat() -> str:
+    """Text of pidstat whose commands and host are payloads, and lines that are damaged by one."""
+    word = ALL.replace("\n", "").replace("\r", "")
+    head = f"Linux 6.1 ({word[:200]}) \t11/21/26 \t_x86_64_\t(2 CPU)\n\n# Time UID PID %usr %wait Command\n"
+    rows = "".join(f"08:00:0{at} 1000 7 5.00 0.00 {word}\n{word}\n" for at in range(3))
+    return head + rows
+
+
+def hostile_scrapes() -> str:
+    """Scrapes whose labels are payloads, and lines that are damaged by one."""
+    label = json.dumps(ALL).replace("\\u001b", "\x1b")
+    reads = "node_disk_reads_completed_total"
+    scrape = f"# time {{time}}\n{reads}{{{{device={{label}}}}}} {{value}}\nnode_forks_total {{label}}\n"
+    return "".join(scrape.format(time=1_790_000_000 + at, label=label, value=9 - at) for at in range(3))
+
+
+def mapping(folder: Path) -> tuple[str, Path]:
+    """Option with a mapping that names a column that is not there."""
+    text = f'[time]\ncolumn = "t"\n[columns]\nforks = {{ column = {json.dumps(ALL)} }}\n'
+    return "--mapping", written(folder, "map.toml", text)
 
 
 def hostile_sar() -> str:

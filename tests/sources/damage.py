@@ -31,6 +31,15 @@ NOISE += (
     b"LINUX-RESTART",
     b"# uptime_cs; 1",
 )
+LAWS_OF_VALUES = {
+    "cpu_time_adds_up",
+    "cpu_time_fits",
+    "cpus_add_up",
+    "cpus_are_known",
+    "free_within_total",
+    "possible_amount",
+}
+"""A changed digit may break these: tools write no second copy of a value to compare it with."""
 SEEDS = st.integers(min_value=0, max_value=2**32 - 1)
 EFFORT = int(os.environ.get("FUZZ_EFFORT", "1"))
 """Factor of the examples of every property, for `make fuzz`. At 1 every run has the same examples."""

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from thinktime.sources.importers import Given, import_file
+
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "sar"
 VERSIONS = ("12.5.2", "12.6.1", "12.7.5")
 START_S = 1_700_000_000
@@ -21,6 +23,11 @@ def need_sadf():
             pytest.fail(message)
         pytest.skip(message)
     return found
+
+
+def import_sar(file, log, *, date=None, **options):
+    """Import of a file that is said to be of sar."""
+    return import_file(file, log, kind="sar", given=Given(date=date), **options)
 
 
 def header(uptime_cs, wall_s, kind=1):

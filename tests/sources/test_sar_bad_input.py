@@ -8,11 +8,10 @@ import subprocess
 import sys
 
 import pytest
-from sar_text import FIXTURES, need_sadf
+from sar_text import FIXTURES, import_sar, need_sadf
 
 from thinktime.errors import InputError
 from thinktime.log import Log
-from thinktime.sources.sar import import_sar
 
 TEXT = FIXTURES / "12.6.1-load.raw"
 BINARY = FIXTURES / "12.6.1-load.sa"
@@ -45,7 +44,7 @@ def refused(done, *words):
             b"Linux 6.1.0 (host) \t11/21/26 \t_x86_64_\t(2 CPU)\n\n00:00:01 CPU %user\n",
             "printed report of sar",
         ),
-        (b"PAR1", "Parquet"),
+        (b"PAR1", "looks like one of table"),
         (b'{"a": 1}', "no readable interval"),
         (b"10:00:00 UTC; LINUX-RESTART (2 CPU)\n", "no readable interval"),
     ],
@@ -116,7 +115,8 @@ def test_the_command_tells_what_it_did_and_what_is_next(tmp_path):
 
 def test_a_bad_day_or_tool_is_refused(tmp_path):
     refused(thinktime("sar", TEXT, "-o", tmp_path / "log", "--date", "yesterday"), "2026-11-21")
-    refused(thinktime("vmstat", TEXT, "-o", tmp_path / "log"), "vmstat")
+    refused(thinktime("nmon", TEXT, "-o", tmp_path / "log"), "nmon")
+    refused(thinktime("vmstat", TEXT, "-o", tmp_path / "log"), "vmstat", "looks like one of sar")
     refused(thinktime("sar", TEXT), "-o")
 
 
@@ -212,7 +212,7 @@ def test_a_full_disk_is_work_that_failed(tmp_path):
     """Status 1, for the input is right; /dev/full stands for the folder of temporary files."""
     need_sadf()
     code = (
-        "import tempfile, thinktime.sources.sar as sar;"
+        "import tempfile, thinktime.sources.importers.sar.sadf as sar;"
         "sar.raw_text = lambda *_: open('/dev/full', 'w', buffering=1).write('x\\n');"
         "from thinktime.cli import main; main()"
     )

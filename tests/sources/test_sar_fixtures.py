@@ -7,10 +7,9 @@ import subprocess
 
 import polars as pl
 import pytest
-from sar_text import FIXTURES, VERSIONS, need_sadf, readings_of
+from sar_text import FIXTURES, VERSIONS, import_sar, need_sadf, readings_of
 
 from thinktime.log import Log
-from thinktime.sources.sar import import_sar
 
 TICK_S = 0.01
 READABLE = ("12.5.2", "12.6.1")

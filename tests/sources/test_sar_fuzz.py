@@ -7,24 +7,13 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from damage import SEEDS, damaged, effort
+from damage import LAWS_OF_VALUES, SEEDS, damaged, effort
 from hypothesis import example, given
 from hypothesis import strategies as st
-from sar_text import FIXTURES, need_sadf
+from sar_text import FIXTURES, import_sar, need_sadf
 
 from thinktime.errors import InputError
 from thinktime.log import Log
-from thinktime.sources.sar import import_sar
-
-LAWS_OF_VALUES = {
-    "cpu_time_adds_up",
-    "cpu_time_fits",
-    "cpus_add_up",
-    "cpus_are_known",
-    "free_within_total",
-    "possible_amount",
-}
-"""A changed digit may break these: sar writes no second copy of a value to compare it with."""
 
 
 def obeys_the_laws(data):

@@ -3,11 +3,10 @@
 import json
 
 import pytest
-from sar_text import FIXTURES
+from sar_text import FIXTURES, import_sar
 
 from thinktime.errors import InputError
 from thinktime.log import Log
-from thinktime.sources.sar import import_sar
 
 
 def document(statistics, **host):

@@ -5,16 +5,15 @@ import itertools
 
 import polars as pl
 import pytest
-from sar_text import FIXTURES, START_S, Text, cpu_line, header, seconds, tasks
+from sar_text import FIXTURES, START_S, Text, cpu_line, header, import_sar, seconds, tasks
 
 from thinktime.errors import InputError
 from thinktime.log import Log, LogWriter
-from thinktime.sources.sar import import_sar
-from thinktime.sources.sar.interval import whole_disks
-from thinktime.sources.sar.parts import Parts
-from thinktime.sources.sar.problems import Problems
-from thinktime.sources.sar.raw import RawText
-from thinktime.sources.sar.raw_lines import DamagedLineError, parse_line, parse_readings
+from thinktime.sources.importers.interval import whole_disks
+from thinktime.sources.importers.parts import OPERATIONS, Parts
+from thinktime.sources.importers.problems import Problems
+from thinktime.sources.importers.sar.raw import RawText
+from thinktime.sources.importers.sar.raw_lines import DamagedLineError, parse_line, parse_readings
 
 
 def run(text, tmp_path, **options):
@@ -326,6 +325,7 @@ def test_many_intervals_come_in_parts_and_in_order(tmp_path):
     records = RawText(path=text.write(tmp_path / "text"), problems=Problems())
     parts = Parts(
         lambda start_us: LogWriter.open(tmp_path / "log", source="sar", start_us=start_us),
+        {"disks": (OPERATIONS,)},
         rows_max=16,
         part_bytes_max=1,
     )

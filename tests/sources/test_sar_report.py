@@ -7,11 +7,10 @@ import subprocess
 import sys
 
 import pytest
-from sar_text import FIXTURES, Text, cpu_line, seconds
+from sar_text import FIXTURES, Text, cpu_line, import_sar, seconds
 
 from thinktime.analyses.overhead import analysis as overhead
 from thinktime.log import Log
-from thinktime.sources.sar import import_sar
 
 NAMES = ("rates", "throughput", "response", "service", "overhead", "saturation", "capacity")
 FORK_S, SWITCH_S, BASE_S = 400e-6, 5e-6, 0.01

@@ -52,7 +52,7 @@ SAMPLED_SYSTEM, SAMPLED_USER = ("system_sampled_s",), ("user_sampled_s",)
 """CPU time by mode, sampled out of step with the tick."""
 TICKED = {"user_s", "nice_s", "system_s", "irq_s", "softirq_s"}
 """States that Linux measures by its tick."""
-TICKING = {"linux", "sar"}
+TICKING = {"linux", "sar", "vmstat", "iostat", "prometheus"}
 """Sources that read them from the kernel."""
 CHECKED = ("cpu_exact_s", "recorder_cpu_s")
 """Columns that are read in addition to those of the regression."""

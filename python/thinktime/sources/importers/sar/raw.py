@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from thinktime.sources.sar.interval import Interval
-from thinktime.sources.sar.problems import Problems
-from thinktime.sources.sar.raw_blocks import Boot, Clock, Index, Moment, Record, index, records
-from thinktime.sources.sar.raw_rows import Rows
+from thinktime.sources.importers.interval import Interval
+from thinktime.sources.importers.problems import Problems
+from thinktime.sources.importers.sar.raw_blocks import Boot, Clock, Index, Moment, Record, index, records
+from thinktime.sources.importers.sar.raw_rows import Rows
 
 USER_HZ = 100
 """Ticks per second of /proc/stat on every Linux architecture except Alpha and IA-64."""
@@ -126,9 +126,7 @@ class RawText:
             start_us=wall.at(previous),
             length_s=length_s,
             samples=samples,
-            cpus=rows.cpus,
-            disks=disks,
-            interfaces=interfaces,
+            tables={"cpus": rows.cpus, "disks": disks, "interfaces": interfaces},
         )
 
     def _count_restart(self, last: Moment, boot: Boot) -> None:

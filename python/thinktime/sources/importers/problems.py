@@ -14,7 +14,8 @@ class Problems:
     Kinds in use: ``damaged_record`` (a line or a JSON object that cannot be read; its values are
     null), ``truncated`` (the file ends early), ``reboot``, ``suspend``, ``clock_step``,
     ``counter_wrap``, ``counter_reset``, ``interval_dropped``, ``rounded_input``, ``coarse_clock``,
-    ``date_unknown``, ``timezone_unknown``, ``unread_activity``.
+    ``date_unknown``, ``date_ambiguous``, ``timezone_unknown``, ``time_from_file``, ``unit_unknown``,
+    ``unread_activity``, ``unread_series``, ``unread_value``, ``duplicate_series``, ``duplicate_record``.
     """
 
     def __init__(self) -> None:
@@ -26,6 +27,11 @@ class Problems:
         if detail not in details and len(details) >= DETAILS_MAX:
             detail = f"others of this kind, after the first {DETAILS_MAX}"
         details[detail] = details.get(detail, 0) + 1
+
+    def once(self, kind: str, detail: str) -> None:
+        """Count a problem that is one of the whole file, however often it shows."""
+        if detail not in self._counts.get(kind, {}):
+            self.add(kind, detail)
 
     def __iter__(self) -> Iterator[tuple[str, str, int]]:
         for kind, details in self._counts.items():

@@ -1,4 +1,4 @@
-"""One interval of a sar file, in the columns and units of the log, for every kind of input."""
+"""One interval of an imported file, in the columns and units of the log, for every kind of file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from thinktime.sources.sar.problems import Problems
+from thinktime.sources.importers.problems import Problems
 
 SECTOR_BYTES = 512
 """Unit of block counts of the kernel [byte], whatever the sectors of the disk are."""
@@ -25,14 +25,10 @@ class Interval:
     """Start, microseconds since 1970 UTC."""
     length_s: float
     """Measured length."""
-    samples: Row
-    """Row of `samples`, without start and length."""
-    cpus: list[Row] = field(default_factory=list)
-    """One row per CPU."""
-    disks: list[Row] = field(default_factory=list)
-    """One row per active disk."""
-    interfaces: list[Row] = field(default_factory=list)
-    """One row per active network interface."""
+    samples: Row | None
+    """Row of `samples`, without start and length; None for rows of a table that has no intervals."""
+    tables: dict[str, list[Row]] = field(default_factory=dict)
+    """Rows of the other tables by table, without start: only what did anything."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from thinktime.log import Column, LogWriter, vocabulary
-from thinktime.sources.sar.interval import Interval, Row
+from thinktime.sources.importers.interval import Interval, Row
 
 if TYPE_CHECKING:
     import polars as pl
@@ -16,16 +16,16 @@ ROWS_MAX = 1 << 12
 PART_BYTES_MAX = 8 << 20
 """Columns in memory at which the parts are written."""
 
-DISK_COLUMNS = (
-    *vocabulary("disks"),
-    Column(
-        name="operations",
-        type="u64",
-        unit="operation",
-        kind="counter",
-        description="Reads, writes and discards completed, which sar does not separate",
-    ),
+OPERATIONS = Column(
+    name="operations",
+    type="u64",
+    unit="operation",
+    kind="counter",
+    description="Reads, writes and discards completed, which the source does not separate",
 )
+"""Column of `disks` for tools that count operations of all kinds together."""
+WITHOUT_INTERVALS = ("interactions", "events")
+"""Tables whose rows have times of their own."""
 
 
 class Parts:
@@ -36,6 +36,8 @@ class Parts:
     open_writer : callable
         Opens the log, given the start of the first interval in microseconds; called when there is an
         interval, so that a file without one leaves no log behind.
+    columns : mapping of str to sequence of Column
+        By table, columns that the source adds to those of the vocabulary.
     rows_max : int
         Rows of the longest table that are kept as Python objects.
     part_bytes_max : int
@@ -45,6 +47,7 @@ class Parts:
     def __init__(
         self,
         open_writer: Callable[[int], LogWriter],
+        columns: Mapping[str, Sequence[Column]] | None = None,
         *,
         rows_max: int = ROWS_MAX,
         part_bytes_max: int = PART_BYTES_MAX,
@@ -53,27 +56,32 @@ class Parts:
         self._rows_max = rows_max
         self._part_bytes_max = part_bytes_max
         self.writer: LogWriter | None = None
-        self._rows: dict[str, list[Row]] = {"samples": [], "cpus": [], "disks": [], "interfaces": []}
-        self._frames: dict[str, list[pl.DataFrame]] = {table: [] for table in self._rows}
+        self._added = {} if columns is None else columns
+        self._rows: dict[str, list[Row]] = {"samples": []}
+        self._frames: dict[str, list[pl.DataFrame]] = {"samples": []}
         self._bytes = 0
         self.intervals = 0
         self.seconds = 0.0
-        self.first_us = 0
+        self.rows = 0
+        """Rows of the other tables."""
+        self.first_us: int | None = None
         self.end_us = 0
 
     def add(self, interval: Interval) -> None:
         """Add an interval; write a part when there are enough."""
-        if not self.intervals:
+        if self.first_us is None or (interval.samples is None and interval.start_us < self.first_us):
             self.first_us = interval.start_us
-        self.intervals += 1
-        self.seconds += interval.length_s
         # The wall clock may have been set back since, and times of damaged records go anywhere.
         self.end_us = max(self.end_us, interval.start_us + round(interval.length_s * 1e6))
         start = {"start": interval.start_us}
-        self._rows["samples"].append({**start, "length_s": interval.length_s, **interval.samples})
-        self._rows["cpus"].extend({**start, **row} for row in interval.cpus)
-        self._rows["disks"].extend({**start, **row} for row in interval.disks)
-        self._rows["interfaces"].extend({**start, **row} for row in interval.interfaces)
+        if interval.samples is not None:
+            self.intervals += 1
+            self.seconds += interval.length_s
+            self._rows["samples"].append({**start, "length_s": interval.length_s, **interval.samples})
+        for table, rows in interval.tables.items():
+            self.rows += len(rows)
+            place = self._rows.setdefault(table, [])
+            place.extend(rows if table in WITHOUT_INTERVALS else ({**start, **row} for row in rows))
         if max(map(len, self._rows.values())) >= self._rows_max:
             self._pack()
             if self._bytes >= self._part_bytes_max:
@@ -83,8 +91,8 @@ class Parts:
         """Convert rows into columns, which need a tenth of the memory."""
         for table, rows in self._rows.items():
             if rows:
-                frame = _frame(rows, _columns(table))
-                self._frames[table].append(frame)
+                frame = _frame(rows, self._columns(table))
+                self._frames.setdefault(table, []).append(frame)
                 self._bytes += int(frame.estimated_size())
                 rows.clear()
 
@@ -96,14 +104,13 @@ class Parts:
         for table, frames in self._frames.items():
             if frames:
                 if self.writer is None:
-                    self.writer = self._open(self.first_us)
-                self.writer.write(table, pl.concat(frames), _columns(table))
+                    self.writer = self._open(self.first_us or 0)
+                self.writer.write(table, pl.concat(frames), self._columns(table))
                 frames.clear()
         self._bytes = 0
 
-
-def _columns(table: str) -> tuple[Column, ...]:
-    return DISK_COLUMNS if table == "disks" else vocabulary(table)
+    def _columns(self, table: str) -> tuple[Column, ...]:
+        return (*vocabulary(table), *self._added.get(table, ()))
 
 
 def _frame(rows: list[Row], columns: tuple[Column, ...]) -> pl.DataFrame:
@@ -114,6 +121,7 @@ def _frame(rows: list[Row], columns: tuple[Column, ...]) -> pl.DataFrame:
         "i64": pl.Int64,
         "f64": pl.Float64,
         "text": pl.String,
+        "bool": pl.Boolean,
         "time": pl.Datetime("us", "UTC"),
     }
     schema = {column.name: types[column.type] for column in columns}

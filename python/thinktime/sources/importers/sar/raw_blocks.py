@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from thinktime.sources.sar.problems import Problems
-from thinktime.sources.sar.raw_lines import (
+from thinktime.sources.importers.problems import Problems
+from thinktime.sources.importers.sar.raw_lines import (
     COMMENT,
     LINE_BYTES_MAX,
     OTHER,

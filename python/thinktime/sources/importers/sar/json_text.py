@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from thinktime.sources.sar.interval import (
+from thinktime.sources.importers.interval import (
     SECTOR_BYTES,
     Counters,
     Interval,
@@ -19,8 +19,8 @@ from thinktime.sources.sar.interval import (
     is_stacked,
     whole_disks,
 )
-from thinktime.sources.sar.json_stream import DamagedJsonError, JsonStream
-from thinktime.sources.sar.problems import Problems
+from thinktime.sources.importers.json_stream import DamagedJsonError, JsonStream
+from thinktime.sources.importers.problems import Problems
 
 RATE_STEP = 0.01
 """Step to which `sadf -j` rounds rates and shares."""
@@ -227,13 +227,15 @@ class _Record:
             start_us=start_us,
             length_s=self.length_s,
             samples=row,
-            cpus=[
-                {"cpu": int(name), **self._cpu(place, item)}
-                for name, (place, item) in cpus.items()
-                if name.isdecimal()
-            ],
-            disks=self._disks(row),
-            interfaces=self._interfaces(row),
+            tables={
+                "cpus": [
+                    {"cpu": int(name), **self._cpu(place, item)}
+                    for name, (place, item) in cpus.items()
+                    if name.isdecimal()
+                ],
+                "disks": self._disks(row),
+                "interfaces": self._interfaces(row),
+            },
         )
 
     def _times(self, stamp: dict[str, Any]) -> int | None:

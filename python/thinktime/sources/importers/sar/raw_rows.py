@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from thinktime.sources.sar.interval import SECTOR_BYTES, Counters, Row, Sums, is_stacked, whole_disks
-from thinktime.sources.sar.problems import Problems
-from thinktime.sources.sar.raw_blocks import Record
-from thinktime.sources.sar.raw_lines import DamagedLineError, Readings
+from thinktime.sources.importers.interval import SECTOR_BYTES, Counters, Row, Sums, is_stacked, whole_disks
+from thinktime.sources.importers.problems import Problems
+from thinktime.sources.importers.sar.raw_blocks import Record
+from thinktime.sources.importers.sar.raw_lines import DamagedLineError, Readings
 
 SUSPEND_S = 2.0
 """Time that no CPU counted, above which (and above a tenth of the interval) the machine was suspended."""

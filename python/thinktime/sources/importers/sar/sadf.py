@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from thinktime.errors import InputError
-from thinktime.sources.sar.problems import Problems
-from thinktime.sources.sar.raw import USER_HZ
-from thinktime.sources.sar.raw_blocks import RUN_MARK
+from thinktime.sources.importers.problems import Problems
+from thinktime.sources.importers.sar.raw import USER_HZ
+from thinktime.sources.importers.sar.raw_blocks import RUN_MARK
 
 ACTIVITIES = (
     ("-u", "ALL", "-P", "ALL"),

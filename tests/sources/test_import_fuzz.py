@@ -1,0 +1,176 @@
+"""Any damage gives a log that passes its check, or an InputError: never another exception, and no hang."""
+
+import contextlib
+import json
+import tempfile
+from pathlib import Path
+
+import polars as pl
+import pytest
+from damage import LAWS_OF_VALUES, SEEDS, damaged, effort
+from hypothesis import given
+from hypothesis import strategies as st
+from tool_files import GIVEN, TOOLS
+
+from thinktime.errors import InputError
+from thinktime.log import Log
+from thinktime.sources.importers import IMPORTERS, Given, import_file
+from thinktime.sources.importers.table import EXAMPLE
+
+MAY_BREAK = LAWS_OF_VALUES | {
+    "possible_manifest",
+    "users_within_machine",
+    # A damaged time may put an interaction long before the one that the log begins with.
+    "completions_in_order",
+    "within_the_log",
+}
+"""Laws that a changed digit may break."""
+
+CSV = "time,cpu user,cpu system,cpu idle,ctxt,forks,rx,free,requests\n" + "".join(
+    f"2026-11-21T08:00:{at:02d},50.5,25,24.5,{10 * at},{at},2,512,{3 * at}\n" for at in range(40)
+)
+ACCESS = "end,ms,user\n" + "".join(f"2026-11-21T08:00:{at:02d}Z,{at},u{at % 3}\n" for at in range(40))
+OF_ACCESS = """
+table = "interactions"
+[time]
+[columns]
+completion = { column = "end" }
+due = { column = "ms", is = "until", of = "completion", unit = "ms" }
+user = { column = "user" }
+"""
+
+
+def file_of(name):
+    """Bytes of a fixture; that of vmstat is short, and its reports are repeated, a second apart."""
+    data = (TOOLS / name).read_bytes()
+    if not name.startswith("vmstat"):
+        return data
+    *head, report = data.decode().splitlines()
+    if name == "vmstat-t.txt":
+        report = report.rsplit(None, 1)[0]
+        return "\n".join([*head, *(f"{report} 06:16:{at:02d}" for at in range(40))]).encode()
+    return "\n".join([*head, *[report] * 40]).encode()
+
+
+def obeys_the_laws(data, kind=None, say=None, mapping=None):
+    """Whether a log came of it; fails on anything but a sound log or an InputError without one."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "input"
+        path.write_bytes(data)
+        if mapping is not None:
+            (Path(folder) / "map.toml").write_bytes(mapping)
+            say = Given(mapping=Path(folder) / "map.toml")
+        done = None
+        with contextlib.suppress(InputError):
+            done = import_file(path, Path(folder) / "log", kind=kind, given=say)
+        if done is None:
+            # What is found to be impossible only in the middle leaves what was read before it, sealed.
+            return False
+        log = Log.open(Path(folder) / "log")
+        assert {defect.law for defect in log.check()} <= MAY_BREAK
+        if done.intervals:
+            samples = log.samples().collect()
+            assert samples.height == done.intervals
+            for item in log.schema("samples"):
+                if item.kind == "counter" and item.type == "f64":
+                    low = samples[item.name].min()
+                    assert low is None or low >= 0, item.name
+                    assert samples[item.name].is_nan().sum() == 0, item.name
+            assert samples.select(pl.col("length_s").is_finite().all()).item()
+        return True
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["vmstat-t.txt", "vmstat-w.txt", "iostat-x-t.txt", "iostat-d.txt", "pidstat-h.txt", "pidstat-blocks.txt"],
+)
+@given(seed=SEEDS)
+@effort(15)
+def test_damaged_reports(name, seed):
+    data = damaged(file_of(name), seed)
+    obeys_the_laws(data, kind=name.partition("-")[0], say=GIVEN[name])
+
+
+def short(name):
+    """A fixture with the metrics that are read."""
+    words = ("# time", "# TYPE node_f", "node_", "namedprocess_")
+    lines = (TOOLS / name).read_text().splitlines()
+    return "\n".join(line for line in lines if line.startswith(words) and "vmstat" not in line).encode()
+
+
+@pytest.mark.parametrize("name", ["node-process.prom", "node-unmarked.prom"])
+@given(seed=SEEDS)
+@effort(15)
+def test_damaged_scrapes(name, seed):
+    obeys_the_laws(damaged(short(name), seed, longest=20_000), kind="prometheus")
+
+
+def answer():
+    """A range query's JSON."""
+    names = ("node_forks_total", "node_intr_total", "node_load1", "node_boot_time_seconds")
+    series = [
+        {"metric": {"__name__": name}, "values": [[1_790_000_000 + 15 * at, str(7 * at)] for at in range(20)]}
+        for name in names
+    ]
+    return json.dumps({"status": "success", "data": {"resultType": "matrix", "result": series}}).encode()
+
+
+@given(seed=SEEDS)
+@effort(25)
+def test_damaged_range_queries(seed):
+    obeys_the_laws(damaged(answer(), seed), kind="prometheus")
+
+
+@given(seed=SEEDS)
+@effort(20)
+def test_damaged_tables(seed):
+    obeys_the_laws(damaged(CSV.encode(), seed), mapping=EXAMPLE.encode())
+    obeys_the_laws(damaged(ACCESS.encode(), seed), mapping=OF_ACCESS.encode())
+
+
+@given(seed=SEEDS)
+@effort(25)
+def test_damaged_mappings(seed):
+    obeys_the_laws(CSV.encode(), mapping=damaged(EXAMPLE.encode(), seed))
+
+
+@given(seed=SEEDS)
+@effort(15)
+def test_damaged_parquet(seed, tmp_path_factory):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "table"
+        pl.read_csv(CSV.encode()).write_parquet(path)
+        data = path.read_bytes()
+    obeys_the_laws(damaged(data, seed), mapping=EXAMPLE.encode())
+
+
+@given(data=st.binary(max_size=200))
+@effort(6)
+@pytest.mark.parametrize("kind", [item.name for item in IMPORTERS if item.name != "sar"])
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"",
+        b"procs --\n r  b   swpd   free buff cache us sy id\n",
+        b"Linux 6.1 (h) 11/21/26 _x86_64_ (2 CPU)\n\navg-cpu: %user\n",
+        b"Linux 6.1 (h) 11/21/26 _x86_64_ (2 CPU)\n\n# Time UID PID %usr Command\n08:00:00 ",
+        b"# TYPE node_forks_total counter\nnode_forks_total{",
+        b'{"data":{"result":[',
+        b"time,cpu user\n",
+    ],
+)
+def test_noise(head, kind, data):
+    say = {"vmstat": Given(cpus=2, interval=1.0), "iostat": Given(interval=1.0)}.get(kind, Given())
+    obeys_the_laws(head + data, kind=kind, say=say, mapping=EXAMPLE.encode() if kind == "table" else None)
+
+
+def test_the_damage_leaves_something_to_read():
+    """Fuzz that is refused at the door tests the door alone: many damaged files must give a log."""
+    for name in ("vmstat-t.txt", "iostat-x-t.txt", "pidstat-h.txt"):
+        data, kind = file_of(name), name.partition("-")[0]
+        read = [obeys_the_laws(damaged(data, seed, longest=200), kind, GIVEN[name]) for seed in range(12)]
+        assert sum(read) > 3, name
+    read = [obeys_the_laws(damaged(short("node-process.prom"), seed), "prometheus") for seed in range(12)]
+    assert sum(read) > 5
+    read = [obeys_the_laws(damaged(CSV.encode(), seed, 200), mapping=EXAMPLE.encode()) for seed in range(12)]
+    assert sum(read) > 5
