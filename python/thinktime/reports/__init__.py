@@ -132,6 +132,8 @@ def _subtitle(result: Recording) -> str:
 
     intervals = shown.count(result.intervals, "interval")
     host = recording.host_words(result.host)
+    if not result.intervals:
+        return f"{host}. The log has {recording.length(result)}."
     if result.host.is_simulated:
         # Its clock begins at a date that means nothing.
         return f"{host}. Simulated for {shown.duration(result.measured_s)} in {intervals}."

@@ -207,6 +207,8 @@ def facts(result: Recording) -> tuple[tuple[str, str], ...]:
 
 def length(result: Recording) -> str:
     """Length of the record in words: 4 min in 120 intervals of 2.00 s."""
+    if not result.intervals:
+        return "no intervals of the machine's counters"
     interval = f" of {shown.quantity(result.interval_s, 's')}" if result.interval_s else ""
     intervals = shown.count(result.intervals, "interval")
     return f"{shown.duration(result.measured_s)} in {intervals}{interval}"
