@@ -26,7 +26,6 @@
 
 pub mod doctor;
 mod error;
-mod escape;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 pub mod groups;
@@ -39,7 +38,6 @@ mod recording;
 pub mod sample;
 
 pub use error::RecorderError;
-pub use escape::escaped;
 pub use processes::{By, Method};
 pub use recording::control::{Control, Progress, SignalGuard};
 pub use recording::options::{Anonymity, GivenOptions, INTERVAL_MIN, RecordOptions, days};
