@@ -58,10 +58,7 @@ impl Local {
 /// `2026-11-24 13:45:10`, in the reader's zone.
 pub(crate) fn shown(time_us: i64) -> String {
     let Some(at) = Local::of(time_us) else { return "-".into() };
-    format!(
-        "{:04}-{:02}-{:02} {:02}:{:02}:{:02}",
-        at.year, at.month, at.day, at.hour, at.minute, at.second
-    )
+    format!("{:04}-{:02}-{:02} {:02}:{:02}:{:02}", at.year, at.month, at.day, at.hour, at.minute, at.second)
 }
 
 /// The instant that `text` names: a time of day on the day of `now_us`, a date with or without a time, or a distance
@@ -144,7 +141,20 @@ mod tests {
 
     #[test]
     fn what_is_no_time_is_refused() {
-        for text in ["", "noon", "25:00", "12", "12:60", "2026-02-30", "2026-13-01", "+5", "+m", "1:2:3:4", "-1:00", "99999999999999-01-01"] {
+        for text in [
+            "",
+            "noon",
+            "25:00",
+            "12",
+            "12:60",
+            "2026-02-30",
+            "2026-13-01",
+            "+5",
+            "+m",
+            "1:2:3:4",
+            "-1:00",
+            "99999999999999-01-01",
+        ] {
             assert_eq!(parsed(text, now_us()), None, "{text}");
         }
     }

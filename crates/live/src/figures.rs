@@ -94,7 +94,11 @@ pub(crate) struct Figures {
 
 impl Figures {
     /// The figures of the interval at `position`.
-    pub(crate) fn of(reel: &mut Reel, position: Position, cpus: Option<f64>) -> Result<Option<Figures>, LogError> {
+    pub(crate) fn of(
+        reel: &mut Reel,
+        position: Position,
+        cpus: Option<f64>,
+    ) -> Result<Option<Figures>, LogError> {
         let Some(sample) = reel.sample(position)? else { return Ok(None) };
         let since_us = sample.end_us().saturating_sub(RESPONSES_US);
         let is_at_start = reel.parts(position.part, false)?.0.range().is_some_and(|(low, _)| since_us < low);
@@ -115,7 +119,8 @@ impl Figures {
 
     /// Share of the CPU time that was used, by the exact account where the log has it, 0 to 1.
     pub(crate) fn busy(&self) -> Option<f64> {
-        let exact = self.sample.exact_s.zip(self.cpus).map(|(used_s, cpus)| used_s / (cpus * self.sample.length_s));
+        let exact =
+            self.sample.exact_s.zip(self.cpus).map(|(used_s, cpus)| used_s / (cpus * self.sample.length_s));
         exact.or_else(|| self.states().map(|states| states.user + states.system)).map(|busy| busy.min(1.0))
     }
 
@@ -176,7 +181,11 @@ struct Known<'a> {
 }
 
 /// The users of the last reading of who is there, in this interval or not long before it.
-fn present<'a>(part: &'a Part, previous: Option<&'a Part>, start_us: i64) -> BTreeMap<&'a Arc<str>, Known<'a>> {
+fn present<'a>(
+    part: &'a Part,
+    previous: Option<&'a Part>,
+    start_us: i64,
+) -> BTreeMap<&'a Arc<str>, Known<'a>> {
     let last = |part: &'a Part| part.presence.range(..=start_us).next_back();
     let reading = last(part).or_else(|| previous.and_then(last));
     let fresh = reading.filter(|(read_us, _)| start_us.saturating_sub(**read_us) <= PRESENCE_AGE_MAX_US);
@@ -289,7 +298,8 @@ fn responses(part: &Part, previous: Option<&Part>, since_us: i64, end_us: i64) -
     let mut times: Vec<f64> = found.iter().map(|one| one.response_s).collect();
     times.sort_by(f64::total_cmp);
     // The smallest time that so many of them do not exceed.
-    let quantile = |share: f64| times[((share * times.len() as f64).ceil() as usize).clamp(1, times.len()) - 1];
+    let quantile =
+        |share: f64| times[((share * times.len() as f64).ceil() as usize).clamp(1, times.len()) - 1];
     Some(Responses {
         n: times.len(),
         mean_s: times.iter().sum::<f64>() / times.len() as f64,

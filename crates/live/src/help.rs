@@ -1,12 +1,15 @@
 //! The explanations behind the key `?`.
 
+use unicode_width::UnicodeWidthStr;
+
 use crate::screen::{Canvas, Run};
 use crate::state::State;
 use crate::words;
 
 /// The explanations, from line `first` on.
 pub(crate) fn draw(canvas: &mut Canvas<'_>, state: &State, first: usize) {
-    let lines = lines(canvas, state);
+    let width = canvas.width();
+    let lines: Vec<String> = lines(canvas, state).into_iter().flat_map(|line| broken(line, width)).collect();
     let rows = usize::from(canvas.height()).saturating_sub(1);
     let first = first.min(lines.len().saturating_sub(rows));
     for (at, line) in lines.iter().skip(first).take(rows).enumerate() {
@@ -28,27 +31,30 @@ fn lines(canvas: &Canvas<'_>, state: &State) -> Vec<String> {
         "  Home g   the first interval              End G   the last one, and follow".into(),
         "  t        go to a time                    + -     replay faster, slower".into(),
         format!("  {up} {down}      another user (Esc: the first)   p       people only, or all users"),
-        "  c w d m i n   order by CPU, wait for a CPU, wait for a disk, memory, I/O, name".into(),
+        "  c w d m i n   order by CPU, CPU WAIT, DISK WAIT, MEMORY, I/O, name".into(),
         "  q Ctrl-C   quit                          Ctrl-Z  suspend".into(),
         "What the figures mean".into(),
         "  CPU        100 % is one CPU busy all the time; busy: share of all CPUs".into(),
-        "  CPU WAIT   100 % is one task that was ready to run and had no CPU, all the time".into(),
+        "  CPU WAIT   100 % is one task ready to run without a CPU, all the time".into(),
         "  DISK WAIT  the same for tasks that waited for a disk".into(),
-        "  MEMORY     shared pages divided among those who share them; with +: counted".into(),
-        "             in each process, so that sums are too large".into(),
+        "  MEMORY     shared pages divided among those who share them; with +:".into(),
+        "             counted in each process, so that sums are too large".into(),
         "  pressure   share of the time in which some task, or all, waited (PSI)".into(),
-        "  wait       a CPU was idle while a task waited for a disk (a hint of the kernel)".into(),
-        "  responses  from due to completed, of interactions completed in the last 60 s".into(),
-        "  like the people here: memory that new work could get, divided by the mean of".into(),
-        "             the people who have a process; says nothing of CPUs and disks".into(),
+        "  wait       a CPU idle while a task waited for a disk (a hint, no measure)".into(),
+        "  responses  due to completed, of interactions completed in the last 60 s".into(),
+        "  memory for N more like the people here: memory that new work could get,".into(),
+        "             divided by the mean of the people who have a process; it says".into(),
+        "             nothing of CPUs and disks".into(),
         "  -          the log does not have it".into(),
     ];
     lines.extend(cost(state));
-    if let Some(Err(reason)) = &state.prediction {
-        lines.push("How many users fit is not known".into());
-        let width = canvas.width().saturating_sub(2).max(20);
-        lines.extend(wrapped(&canvas.clean(reason), width).into_iter().map(|line| format!("  {line}")));
-    }
+    let (heading, text) = match &state.prediction {
+        None => return lines,
+        Some(Ok(prediction)) => ("Users fit as long as", &prediction.goal),
+        Some(Err(reason)) => ("How many users fit is not known", reason),
+    };
+    lines.push(heading.into());
+    lines.push(format!("  {}", canvas.clean(text)));
     lines
 }
 
@@ -75,16 +81,20 @@ fn cost(state: &State) -> Vec<String> {
     lines
 }
 
-/// `text` in lines of at most `width` characters, broken between words.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
+/// `line` as it is where it fits, otherwise broken between words.
+fn broken(line: String, width: usize) -> Vec<String> {
+    if line.width() <= width {
+        return vec![line];
+    }
     let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
+    for word in line.split_whitespace() {
         match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
+            Some(last) if last.width() + 1 + word.width() <= width => {
+                last.push(' ');
+                last.push_str(word);
             }
-            _ => lines.push(word.into()),
+            None => lines.push(format!("  {word}")),
+            Some(_) => lines.push(format!("    {word}")),
         }
     }
     lines

@@ -32,3 +32,6 @@ mod words;
 pub use error::LiveError;
 pub use state::{Counted, Prediction, Shared, ViewOptions};
 pub use terminal::{Viewed, require_terminal, view};
+
+#[cfg(test)]
+mod tests;

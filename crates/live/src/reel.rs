@@ -63,10 +63,9 @@ impl Reel {
         self.follower.manifest()
     }
 
-    /// Whether somebody may still be writing: the last session has not ended, and its journal is there.
+    /// Whether somebody may still be writing: the last session has not ended. It never does where its writer was killed.
     pub(crate) fn is_open(&self) -> bool {
-        let session = self.manifest().sessions.last();
-        self.open.is_some() && session.is_some_and(|session| session.end_us.is_none())
+        self.manifest().sessions.last().is_some_and(|session| session.end_us.is_none())
     }
 
     /// Whether the log is still where it was opened.
@@ -160,7 +159,8 @@ impl Reel {
 
     /// Number of the interval at `position`, from 1, and of all intervals.
     pub(crate) fn ordinal(&self, position: Position) -> (usize, usize) {
-        let sum = |extents: &[Extent]| extents.iter().fold(0, |sum: usize, one| sum.saturating_add(one.samples));
+        let sum =
+            |extents: &[Extent]| extents.iter().fold(0, |sum: usize, one| sum.saturating_add(one.samples));
         let before = sum(&self.extents[..position.part.min(self.extents.len())]);
         (before.saturating_add(position.row).saturating_add(1), sum(&self.extents))
     }

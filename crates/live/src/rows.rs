@@ -201,14 +201,9 @@ impl Part {
         let [user, nice, system, irq, softirq] =
             ["user_s", "nice_s", "system_s", "irq_s", "softirq_s"].map(column);
         let [steal, idle, wait, exact] = ["steal_s", "idle_s", "iowait_s", "cpu_exact_s"].map(column);
-        let [cpu_some, memory_some, memory_full, disk_some, disk_full] = [
-            "psi_cpu_some_s",
-            "psi_memory_some_s",
-            "psi_memory_full_s",
-            "psi_io_some_s",
-            "psi_io_full_s",
-        ]
-        .map(column);
+        let [cpu_some, memory_some, memory_full, disk_some, disk_full] =
+            ["psi_cpu_some_s", "psi_memory_some_s", "psi_memory_full_s", "psi_io_some_s", "psi_io_full_s"]
+                .map(column);
         let [total, available, swap_total, swap_free] =
             ["memory_total_bytes", "memory_available_bytes", "swap_total_bytes", "swap_free_bytes"]
                 .map(column);
@@ -313,8 +308,7 @@ impl Part {
                 response_s: completion_us.saturating_sub(due_us) as f64 * 1e-6,
                 population: population.number(row),
             };
-            is_in_order &=
-                self.interactions.last().is_none_or(|last| last.completion_us <= completion_us);
+            is_in_order &= self.interactions.last().is_none_or(|last| last.completion_us <= completion_us);
             self.interactions.push(interaction);
         }
         // Sources write them nearly in order, the rows of several users together.

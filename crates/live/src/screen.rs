@@ -20,6 +20,9 @@ const NOTABLE: f64 = 0.1;
 /// Share of the time below which nobody is said to have waited, 0 to 1.
 const NOTICED: f64 = 0.01;
 
+/// Columns that the widest line of pressure takes.
+const PRESSURE_COLUMNS: usize = 72;
+
 /// Text of one style.
 pub(crate) struct Run {
     text: String,
@@ -174,7 +177,8 @@ fn view(canvas: &mut Canvas<'_>, state: &State) {
     let last = canvas.height() - 1;
     status(canvas, state, last);
     let Some(figures) = &state.figures else {
-        let reason = if state.is_growing() { "waiting for the first interval" } else { "this log has no samples" };
+        let reason =
+            if state.is_growing() { "waiting for the first interval" } else { "this log has no samples" };
         canvas.row(2, &[Run::plain(reason)]);
         return;
     };
@@ -190,8 +194,11 @@ fn view(canvas: &mut Canvas<'_>, state: &State) {
     }
     y += 1;
     let rows = last - y;
-    // Five parts of eight for the users: there are more of them than one user has commands.
-    let users = (rows * 5 / 8).max(4);
+    // Five parts of eight for the users, of whom there are more than one of them has commands; less where there never
+    // were as many.
+    state.most.set(state.most.get().max(state.users.len()));
+    let wanted = u16::try_from(state.most.get() + 1).unwrap_or(u16::MAX);
+    let users = (rows * 5 / 8).min(wanted.max(3));
     tables::users(canvas, state, y, users);
     tables::commands(canvas, state, y + users, rows - users);
 }
@@ -256,11 +263,7 @@ fn people_words(people: usize) -> String {
 }
 
 /// What limits, as far as the log or a prediction says.
-fn limits(
-    figures: &Figures,
-    prediction: Option<&Result<Prediction, String>>,
-    palette: Palette,
-) -> Vec<Run> {
+fn limits(figures: &Figures, prediction: Option<&Result<Prediction, String>>, palette: Palette) -> Vec<Run> {
     let mut said = Vec::new();
     if let Some(Ok(prediction)) = prediction {
         said.extend(predicted(prediction, figures).into_iter().map(Run::plain));
@@ -269,14 +272,20 @@ fn limits(
         Some((_, share)) if share < NOTICED => said.push(Run::plain("hardly any task waited")),
         Some((what, share)) => {
             let style = if share >= NOTABLE { palette.notable() } else { Style::default() };
-            said.push(Run::new(format!("waited for most: {what}, {} of the time", words::percent(share)), style));
+            said.push(Run::new(
+                format!("waited for most: {what}, {} of the time", words::percent(share)),
+                style,
+            ));
         }
         None => {}
     }
     if let (Some(share), Some(available)) = (figures.share, figures.sample.memory_available_bytes) {
         let more = (available / share.mean_bytes).floor();
         if more < 10_000.0 {
-            said.push(Run::plain(format!("memory for {more:.0} more like the {} here", people_words(share.people))));
+            said.push(Run::plain(format!(
+                "memory for {more:.0} more like the {} here",
+                people_words(share.people)
+            )));
         }
     }
     said
@@ -285,13 +294,17 @@ fn limits(
 /// The prediction in statements.
 fn predicted(prediction: &Prediction, figures: &Figures) -> Vec<String> {
     let mut said = Vec::new();
-    let between = |low: u64, high: u64| if low == high { format!("{low}") } else { format!("{low} to {high}") };
+    let between =
+        |low: u64, high: u64| if low == high { format!("{low}") } else { format!("{low} to {high}") };
     if let Some(fits) = prediction.fits {
         let range = match (prediction.low, prediction.high) {
             (Some(low), Some(high)) if low != high => format!(" ({low} to {high})"),
             _ => String::new(),
         };
-        said.push(format!("{} fit{range}", words::count(usize::try_from(fits).unwrap_or(usize::MAX), "user")));
+        said.push(format!(
+            "{} fit{range}",
+            words::count(usize::try_from(fits).unwrap_or(usize::MAX), "user")
+        ));
     }
     if let Some((low, high)) = prediction.knee {
         said.push(format!("knee at {}", between(low, high)));
@@ -381,19 +394,30 @@ fn pressure(canvas: &mut Canvas<'_>, figures: &Figures, y: u16) {
         canvas.row(y, &[Run::plain("pressure  "), Run::new(text, palette.dim())]);
         return;
     }
-    let mut runs = vec![Run::plain("pressure  some tasks waited:")];
-    for (at, (name, seconds)) in some.iter().chain(&all).enumerate() {
-        if at == some.len() {
-            runs.push(Run::plain("   all:"));
+    // Half a line is left out whole.
+    let has_room = canvas.width() >= PRESSURE_COLUMNS;
+    let mut runs = vec![Run::plain("pressure  ")];
+    for (at, (name, seconds)) in some.into_iter().enumerate() {
+        if at > 0 {
+            runs.push(Run::new(palette.separator(), palette.dim()));
         }
-        let share = figures.of_time(*seconds);
-        let style =
-            if share.is_some_and(|share| share >= NOTABLE) { palette.notable() } else { Style::default() };
-        let short = if canvas.width() < 80 && *name == "memory" { "mem" } else { name };
-        runs.push(Run::plain(format!(" {short} ")));
-        runs.push(Run::new(words::percent_or_absent(share), style));
+        runs.push(Run::plain(format!("{name} ")));
+        runs.push(share(figures, seconds, palette));
+        if let Some((_, seconds)) = all.iter().find(|(other, _)| *other == name && has_room) {
+            runs.push(Run::plain(" (all "));
+            runs.push(share(figures, *seconds, palette));
+            runs.push(Run::plain(")"));
+        }
     }
     canvas.row(y, &runs);
+}
+
+/// Share of the time, which stands out where it is large.
+fn share(figures: &Figures, seconds: Option<f64>, palette: Palette) -> Run {
+    let share = figures.of_time(seconds);
+    let is_notable = share.is_some_and(|share| share >= NOTABLE);
+    let style = if is_notable { palette.notable() } else { Style::default() };
+    Run::new(words::percent_or_absent(share), style)
 }
 
 /// Response times of the last minute up to the interval's end.
@@ -432,17 +456,26 @@ fn status(canvas: &mut Canvas<'_>, state: &State, y: u16) {
     }
     let cost = state.cost;
     let each = (cost.refreshes > 0).then(|| words::duration(cost.cpu_s / cost.refreshes as f64));
-    let right = each.map(|each| Run::new(format!("view: {each} a refresh"), palette.dim()));
+    let right = each.map(|each| Run::new(format!("{each} a refresh"), palette.dim()));
     if let Some(text) = trouble(state) {
         let text = canvas.fitted(&canvas.clean(&text), canvas.width());
         canvas.row(y, &[Run::new(text, palette.notable())]);
         return;
     }
-    let [left, forward, ..] = palette.arrows();
-    let arrows = if palette.unicode() { format!("{left}{forward} step") } else { "arrows step".into() };
     let pause = if state.motion == Motion::Paused { "space go on" } else { "space pause" };
-    let keys = format!("q quit  ? help  {pause}  {arrows}  t time  c w d m i n order");
-    canvas.ends(y, &keys, palette.dim(), right.as_slice());
+    let arrows = if palette.unicode() { "←→ step" } else { "arrows step" };
+    let keys = ["q quit", "? help", pause, arrows, "t time", "c w d m i n sort"];
+    let taken: usize = right.iter().map(|run| run.width() + 2).sum();
+    let mut left = String::new();
+    for key in keys {
+        // Whole keys or none: half of an explanation explains nothing.
+        if left.width() + 2 + key.width() + taken <= canvas.width() {
+            let before = if left.is_empty() { "" } else { "  " };
+            left.push_str(before);
+            left.push_str(key);
+        }
+    }
+    canvas.ends(y, &left, palette.dim(), right.as_slice());
 }
 
 /// What the reader must know before anything else.

@@ -46,6 +46,8 @@ pub struct Prediction {
     pub knee: Option<(u64, u64)>,
     /// What runs short beyond that, in words: `memory`.
     pub limit: String,
+    /// The goal that fails beyond that, in words.
+    pub goal: String,
     /// Which users these are.
     pub counted: Counted,
 }
@@ -168,6 +170,8 @@ pub(crate) struct State {
     pub(crate) commands: Vec<Line>,
     /// First user on the screen; the drawing keeps the selected one in sight.
     pub(crate) top: Cell<usize>,
+    /// Most users that were on the screen: the room for them does not shrink, so that nothing jumps.
+    pub(crate) most: Cell<usize>,
     pub(crate) cost: Cost,
     /// When the next interval is due in a replay.
     due: Instant,
@@ -201,6 +205,7 @@ impl State {
             users: Vec::new(),
             commands: Vec::new(),
             top: Cell::new(0),
+            most: Cell::new(0),
             cost: Cost::default(),
             due: now,
             place_looked: now,
@@ -371,7 +376,8 @@ impl State {
         if self.place_looked.elapsed() >= PLACE_EVERY {
             self.place_looked = Instant::now();
             if !self.reel.is_in_place() && self.notice.is_none() {
-                self.notice = Some("the log was moved, removed or replaced; this is what was read of it".into());
+                self.notice =
+                    Some("the log was moved, removed or replaced; this is what was read of it".into());
                 self.is_stale = true;
             }
             // Said once more, with the time that it is now.

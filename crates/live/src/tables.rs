@@ -69,9 +69,8 @@ fn processes(line: &Line) -> String {
 /// Columns for lines of `width` characters in the order of their places, and the width of the names.
 fn chosen(width: usize) -> (Vec<&'static Column>, usize) {
     let mut columns: Vec<&Column> = COLUMNS.iter().collect();
-    let room = |columns: &[&Column]| {
-        width.saturating_sub(columns.iter().map(|column| column.width).sum::<usize>())
-    };
+    let room =
+        |columns: &[&Column]| width.saturating_sub(columns.iter().map(|column| column.width).sum::<usize>());
     while columns.len() > 1 && room(&columns) < NAME_LEAST {
         columns.pop();
     }
@@ -91,16 +90,18 @@ pub(crate) fn users(canvas: &mut Canvas<'_>, state: &State, y: u16, height: u16)
         top = top.clamp((at + 1).saturating_sub(rows), at);
     }
     state.top.set(top);
+    if !state.has_users() {
+        canvas.row(y, &[Run::new("this log has no users", canvas.palette.dim())]);
+        return;
+    }
     let who = if state.people_only { "PERSON" } else { "USER" };
-    let seen = if all > rows { format!("{}-{} of {all}", top + 1, top + rows) } else { format!("{active} active") };
+    let seen =
+        if all > rows { format!("{}-{} of {all}", top + 1, top + rows) } else { format!("{active} active") };
     titles(canvas, y, &format!("{who} ({seen})"), Some(state.sort));
     if state.users.is_empty() {
-        let reason = match (state.has_users(), state.people_only) {
-            (false, _) => "this log has no users",
-            (true, false) => "nobody did anything in this interval",
-            (true, true) => "no person did anything in this interval; p shows all users",
-        };
-        canvas.row(y + 1, &[Run::new(format!("  {reason}"), canvas.palette.dim())]);
+        let who =
+            if state.people_only { "no person did anything; p: all users" } else { "nobody did anything" };
+        canvas.row(y + 1, &[Run::new(format!("  {who}"), canvas.palette.dim())]);
     }
     for (at, line) in state.users.iter().enumerate().skip(top).take(rows) {
         let row = y + 1 + u16::try_from(at - top).unwrap_or(0);
@@ -113,12 +114,13 @@ pub(crate) fn commands(canvas: &mut Canvas<'_>, state: &State, y: u16, height: u
     let Some(name) = state.selected_name() else { return };
     let name = canvas.clean(name);
     let rows = usize::from(height.saturating_sub(1));
-    let more = if state.commands.len() > rows {
-        format!(" ({rows} of {})", state.commands.len())
+    let all = state.commands.len();
+    let title = if all > rows {
+        format!("{rows} of {all} COMMANDS of {name}")
     } else {
-        String::new()
+        format!("COMMANDS of {name}")
     };
-    titles(canvas, y, &format!("COMMANDS of {name}{more}"), None);
+    titles(canvas, y, &title, None);
     if state.commands.is_empty() {
         canvas.row(y + 1, &[Run::new("  none recorded in this interval", canvas.palette.dim())]);
     }
@@ -182,7 +184,11 @@ mod tests {
     #[test]
     fn every_title_and_every_figure_has_a_blank_before_it() {
         for column in &COLUMNS {
-            assert!(column.title.len() + usize::from(column.sort.is_some()) < column.width, "{}", column.title);
+            assert!(
+                column.title.len() + usize::from(column.sort.is_some()) < column.width,
+                "{}",
+                column.title
+            );
         }
         for widest in ["100000 %", "999 MB+"] {
             assert!(widest.len() <= 8);

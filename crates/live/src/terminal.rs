@@ -3,9 +3,11 @@
 //! Whatever ends a view (a key, a signal, an error, a panic of any thread) gives the terminal back as it was: its modes,
 //! its cursor, and the screen that was there before.
 
-use std::io::{self, IsTerminal, Stdout};
+use std::cell::RefCell;
+use std::io::{self, IsTerminal, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,11 +16,11 @@ use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::{Hide, Show};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{
     BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
     disable_raw_mode, enable_raw_mode,
 };
+use ratatui::crossterm::{execute, queue};
 use rustix::time::{ClockId, clock_gettime};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
@@ -60,21 +62,24 @@ pub fn require_terminal() -> Result<(), LiveError> {
 /// Shows the log in folder `dir` until a key, a signal or `shared` ends it.
 pub fn view(dir: &Path, options: &ViewOptions, shared: &Shared) -> Result<Viewed, LiveError> {
     require_terminal()?;
-    // Before the terminal is taken: what is wrong with the log is said where it can be read.
-    let mut state = State::open(dir, options)?;
     let signalled = Arc::new(AtomicBool::new(false));
     let registered = SIGNALS.map(|signal| signal_hook::flag::register(signal, Arc::clone(&signalled)));
-    let panics = Panics::keep();
-    // Nothing of the state is used after a panic.
-    let outcome = catch_unwind(AssertUnwindSafe(|| run(&mut state, shared, &signalled)));
-    let message = panics.release();
+    // Before the terminal is taken: what is wrong with the log is said where it can be read.
+    let opened = State::open(dir, options);
+    let viewed = opened.and_then(|mut state| guarded(|| run(&mut state, shared, &signalled)));
     for id in registered.into_iter().flatten() {
         signal_hook::low_level::unregister(id);
     }
-    match outcome {
-        Ok(done) => done,
-        Err(_) => Err(LiveError::Panic { message: message.unwrap_or_default() }),
-    }
+    viewed
+}
+
+/// What `work` gives, or the message of its panic as an error: on the screen it would disappear with that.
+fn guarded<T>(work: impl FnOnce() -> Result<T, LiveError>) -> Result<T, LiveError> {
+    let panics = Panics::keep();
+    // What the work used is not used again.
+    let outcome = catch_unwind(AssertUnwindSafe(work));
+    let message = panics.release();
+    outcome.unwrap_or_else(|_| Err(LiveError::Panic { message: message.unwrap_or_default() }))
 }
 
 /// The loop: what is new, the screen, the keys.
@@ -139,17 +144,34 @@ fn thread_cpu_s() -> f64 {
     used.tv_sec as f64 + used.tv_nsec as f64 * 1e-9
 }
 
+/// What is written for one screen: kept together, so that nobody sees a part of it, such as the blank one before.
+#[derive(Clone, Default)]
+struct Sheet(Rc<RefCell<Vec<u8>>>);
+
+impl Write for Sheet {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// The terminal while a view has it.
 struct Screen {
-    terminal: Terminal<CrosstermBackend<Stdout>>,
+    terminal: Terminal<CrosstermBackend<Sheet>>,
+    sheet: Sheet,
 }
 
 impl Screen {
     fn take() -> Result<Screen, LiveError> {
         let failed = |source| LiveError::Terminal { action: "take the terminal", source };
-        let terminal = Terminal::new(CrosstermBackend::new(io::stdout())).map_err(failed)?;
+        let sheet = Sheet::default();
+        let terminal = Terminal::new(CrosstermBackend::new(sheet.clone())).map_err(failed)?;
         // From here on a failure gives back what was taken.
-        let screen = Screen { terminal };
+        let screen = Screen { terminal, sheet };
         enter().map_err(failed)?;
         Ok(screen)
     }
@@ -157,9 +179,13 @@ impl Screen {
     fn draw(&mut self, state: &State, palette: Palette) -> Result<(), LiveError> {
         let mut drawn = || {
             // Terminals that know it show the new screen at once; the others ignore it.
-            execute!(io::stdout(), BeginSynchronizedUpdate)?;
+            queue!(self.sheet, BeginSynchronizedUpdate)?;
             self.terminal.draw(|frame| screen::draw(frame, state, palette))?;
-            execute!(io::stdout(), EndSynchronizedUpdate)
+            queue!(self.sheet, EndSynchronizedUpdate)?;
+            let bytes = self.sheet.0.take();
+            let mut stdout = io::stdout().lock();
+            stdout.write_all(&bytes)?;
+            stdout.flush()
         };
         drawn().map_err(|source| LiveError::Terminal { action: "write to the terminal", source })
     }
@@ -210,5 +236,61 @@ impl Panics {
     fn release(self) -> Option<String> {
         drop(std::panic::take_hook());
         self.last.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io::Read;
+    use std::process::{Command, Stdio};
+
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    use rustix::termios::tcgetattr;
+
+    use super::*;
+
+    /// Says to the test below that it is the child.
+    const CHILD: &str = "THINKTIME_TEST_PANICS";
+
+    #[test]
+    fn a_panic_gives_the_terminal_back_and_its_message_to_the_caller() {
+        if std::env::var_os(CHILD).is_some() {
+            let outcome = guarded(|| -> Result<(), LiveError> {
+                let _screen = Screen::take()?;
+                panic!("on purpose");
+            });
+            println!("said: {}", outcome.unwrap_err());
+            return;
+        }
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let path = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
+        let slave = File::options().read(true).write(true).open(path).unwrap();
+        let before = tcgetattr(&slave).unwrap();
+        let end = || Stdio::from(slave.try_clone().unwrap());
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "--nocapture", "--test-threads=1"]);
+        command.arg("terminal::tests::a_panic_gives_the_terminal_back_and_its_message_to_the_caller");
+        command.env(CHILD, "1").env("TERM", "xterm").stdin(end()).stdout(end()).stderr(end());
+        let mut child = command.spawn().unwrap();
+        assert!(child.wait().unwrap().success());
+        let after = tcgetattr(&slave).unwrap();
+        assert_eq!(
+            (before.input_modes, before.output_modes, before.local_modes),
+            (after.input_modes, after.output_modes, after.local_modes)
+        );
+        drop((slave, command));
+        // The other end is closed: what was written is read to its end, which is an error on a terminal.
+        let mut written = Vec::new();
+        let _ = File::from(master).read_to_end(&mut written);
+        let text = String::from_utf8_lossy(&written);
+        let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part:?} is not in {text:?}"));
+        let (entered, left) = (place("\x1b[?1049h"), place("\x1b[?1049l"));
+        assert!(entered < left && left < place("\x1b[?25h") && left < place("said: "));
+        assert!(text[left..].contains("on purpose"));
+        // Nothing of the panic was written while the screen was taken.
+        assert!(!text[..left].contains("on purpose"));
     }
 }

@@ -79,15 +79,23 @@ mod tests {
     #[test]
     fn durations_have_the_unit_that_people_say() {
         let shown: Vec<String> =
-            [0.0, 85e-6, 4.2e-3, 0.42, 0.9996, 5.0, 42.0, 119.0, 300.0, 12_600.0, 259_200.0].map(duration).into();
+            [0.0, 85e-6, 4.2e-3, 0.42, 0.9996, 5.0, 42.0, 119.0, 300.0, 12_600.0, 259_200.0]
+                .map(duration)
+                .into();
         assert_eq!(
             shown,
-            ["0 s", "85 µs", "4.2 ms", "420 ms", "1.0 s", "5.0 s", "42 s", "119 s", "5.0 min", "3.5 h", "3.0 d"]
+            [
+                "0 s", "85 µs", "4.2 ms", "420 ms", "1.0 s", "5.0 s", "42 s", "119 s", "5.0 min", "3.5 h",
+                "3.0 d"
+            ]
         );
     }
 
     #[test]
     fn one_is_singular() {
-        assert_eq!([count(0, "user"), count(1, "user"), count(2, "process")], ["0 users", "1 user", "2 processes"]);
+        assert_eq!(
+            [count(0, "user"), count(1, "user"), count(2, "process")],
+            ["0 users", "1 user", "2 processes"]
+        );
     }
 }

@@ -135,6 +135,10 @@ impl Follower {
     pub fn look(&mut self) -> Result<News, LogError> {
         if self.tail.is_none() {
             self.tail = self.next_tail()?;
+            if self.tail.is_some() {
+                // Another session may have begun it.
+                self.reopen()?;
+            }
         }
         let Some(tail) = &mut self.tail else { return Ok(News::default()) };
         let number = tail.number;
@@ -150,10 +154,16 @@ impl Follower {
             self.done = number;
             self.tail = None;
             // The manifest lists it now, as far as it was sealed, and says whether the session has ended.
-            self.log = Log::open(&self.log.dir)?;
-            self.log.journals.clear();
+            self.reopen()?;
         }
         Ok(News { part: Some(number), rows, ended })
+    }
+
+    fn reopen(&mut self) -> Result<(), LogError> {
+        self.log = Log::open(&self.log.dir)?;
+        // Read again from the beginning, by the first look.
+        self.log.journals.clear();
+        Ok(())
     }
 
     /// The first journal that was neither read nor sealed.

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use thinktime_live::LiveError;
 use thinktime_log::LogError;
 
 use crate::sample::system::ReadError;
@@ -15,6 +16,9 @@ pub enum RecorderError {
     /// `/proc/stat` cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
+    /// What is recorded cannot be shown.
+    #[error(transparent)]
+    Live(#[from] LiveError),
     /// The list of processes cannot be read.
     #[error("cannot read the processes below {path}: {source}; use --by none to record without them")]
     Processes { path: String, source: io::Error },
@@ -35,6 +39,7 @@ impl RecorderError {
         match self {
             RecorderError::Option { .. } => true,
             RecorderError::Log(error) => is_input(error),
+            RecorderError::Live(error) => error.is_input(),
             // Whatever was given, it was good enough to begin with.
             RecorderError::Interrupted { .. } => false,
             RecorderError::Read(_) | RecorderError::Processes { .. } | RecorderError::System { .. } => false,

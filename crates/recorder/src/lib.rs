@@ -12,6 +12,7 @@
 //! proc/        parsers of the files in /proc: bytes in, numbers out, no system call
 //! kernel/      the files of the machine, its clocks, the units of its counters
 //! doctor/      which of these sources work on this machine, and what they cost
+//! live         a recording and, meanwhile, the view of its log
 //! ```
 //!
 //! Everything is read below a root that tests can exchange for a captured tree, and all time comes
@@ -30,6 +31,7 @@ mod error;
 pub mod fuzzing;
 pub mod groups;
 pub mod kernel;
+pub mod live;
 pub mod notify;
 pub mod people;
 pub mod proc;
