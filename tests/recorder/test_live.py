@@ -200,7 +200,7 @@ def test_the_screen_shows_the_figures_of_the_log(log, terminal):
         at = next(at for at, row in enumerate(rows) if row.startswith("USER ("))
         assert columns(rows[at + 1]) == (name or user, expected)
         at = next(at for at, row in enumerate(rows) if "COMMANDS of" in row)
-        first = [one for one in largest(log, number, "commands") if one[0] == user][0]
+        first = next(one for one in largest(log, number, "commands") if one[0] == user)
         assert columns(rows[at + 1]) == first[1:]
         # A wrong canary: the figures of another interval are not taken for these.
         assert head(log, number + 1) != (words, pressure)
@@ -352,7 +352,7 @@ def test_the_command_says_how_many_users_fit(tmp_path, terminal):
 
 
 def test_the_command_shows_why_it_is_not_known(log):
-    from thinktime.cli.live import predicted
+    from thinktime.cli.live.sizing import predicted
 
     found = predicted(log)
     assert "needs 30" in found["reason"]

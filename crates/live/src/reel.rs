@@ -1,5 +1,6 @@
 //! The parts of a log in order: the interval that is asked for, and what was written meanwhile.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use thinktime_log::{Follower, LogError, Manifest};
@@ -42,6 +43,8 @@ pub(crate) struct Reel {
     kept: Vec<Part>,
     /// The part that is being written.
     open: Option<Part>,
+    /// Tables that have rows in it: they may have been declared since the manifest was read.
+    seen: BTreeSet<String>,
 }
 
 impl Reel {
@@ -54,7 +57,7 @@ impl Reel {
             first_us: None,
         });
         let extents = extents.filter(|extent| extent.samples > 0).collect();
-        let mut reel = Reel { follower, extents, kept: Vec::new(), open: None };
+        let mut reel = Reel { follower, extents, kept: Vec::new(), open: None, seen: BTreeSet::new() };
         while reel.look()?.grown {}
         Ok(reel)
     }
@@ -73,27 +76,26 @@ impl Reel {
         self.follower.is_in_place()
     }
 
-    /// Whether the log has a table.
-    pub(crate) fn has(&self, table: &str) -> bool {
-        let is_open = self.open.as_ref().is_some_and(|part| match table {
-            "interactions" => !part.interactions.is_empty(),
-            _ => false,
-        });
-        is_open || self.manifest().tables.iter().any(|known| known.name == table)
+    /// Whether the log has table `name`.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.seen.contains(name) || self.manifest().tables.iter().any(|table| table.name == name)
     }
 
     /// Reads what was written since the last look.
     pub(crate) fn look(&mut self) -> Result<Change, LogError> {
-        let news = self.follower.look()?;
+        let news = self.follower.look(&TABLES.map(|(table, _)| table))?;
         let Some(number) = news.part else { return Ok(Change::default()) };
         if self.open.as_ref().is_none_or(|open| open.number != number) {
             self.shelve();
             self.open = Some(Part::new(number));
         }
         let Some(open) = &mut self.open else { return Ok(Change::default()) };
-        let grown = news.ended || !news.rows.is_empty();
+        let grown = news.moved;
         for (table, batch) in &news.rows {
             open.take(table, batch, None)?;
+            if !self.seen.contains(table) {
+                self.seen.insert(table.clone());
+            }
         }
         let samples = open.samples.len();
         match self.extents.last_mut().filter(|last| last.number == number) {

@@ -177,6 +177,8 @@ pub(crate) struct State {
     due: Instant,
     place_looked: Instant,
     ended: bool,
+    /// The log can no longer be read on.
+    lost: bool,
     /// Something on the screen may have changed.
     pub(crate) is_stale: bool,
 }
@@ -210,6 +212,7 @@ impl State {
             due: now,
             place_looked: now,
             ended: !reel.is_open(),
+            lost: false,
             is_stale: true,
             reel,
         };
@@ -331,6 +334,11 @@ impl State {
         self.reel.has("interactions")
     }
 
+    /// Whether the interval says how many users were active: processes may have been counted only.
+    pub(crate) fn counts_users(&self) -> bool {
+        self.figures.as_ref().is_some_and(|figures| figures.sample.active_users.is_some())
+    }
+
     pub(crate) fn has_users(&self) -> bool {
         self.reel.has("users")
     }
@@ -384,7 +392,18 @@ impl State {
             self.is_stale |= self.overdue_s().is_some();
         }
         for _ in 0..LOOKS_MAX {
-            let change = self.reel.look()?;
+            if self.lost {
+                return Ok(());
+            }
+            let change = match self.reel.look() {
+                Ok(change) => change,
+                Err(error) => {
+                    // What was read of it can still be looked at.
+                    self.notice = Some(error.to_string());
+                    (self.lost, self.ended, self.is_stale) = (true, true, true);
+                    return Ok(());
+                }
+            };
             if change.ended {
                 self.ended = true;
                 self.is_stale = true;

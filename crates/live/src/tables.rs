@@ -99,8 +99,11 @@ pub(crate) fn users(canvas: &mut Canvas<'_>, state: &State, y: u16, height: u16)
         if all > rows { format!("{}-{} of {all}", top + 1, top + rows) } else { format!("{active} active") };
     titles(canvas, y, &format!("{who} ({seen})"), Some(state.sort));
     if state.users.is_empty() {
-        let who =
-            if state.people_only { "no person did anything; p: all users" } else { "nobody did anything" };
+        let who = match (state.counts_users(), state.people_only) {
+            (false, _) => "users were not recorded",
+            (true, true) => "no person did anything; p: all users",
+            (true, false) => "nobody did anything",
+        };
         canvas.row(y + 1, &[Run::new(format!("  {who}"), canvas.palette.dim())]);
     }
     for (at, line) in state.users.iter().enumerate().skip(top).take(rows) {

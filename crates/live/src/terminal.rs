@@ -116,18 +116,21 @@ fn keys(state: &mut State, screen: &mut Screen) -> Result<bool, LiveError> {
         }
         let event = event::read()
             .map_err(|source| LiveError::Terminal { action: "read from the terminal", source })?;
-        match event {
+        let is_over = match event {
             Event::Key(key) if is_suspend(&key) => {
                 screen.suspend()?;
                 state.is_stale = true;
+                false
             }
-            Event::Key(key) if key.kind != KeyEventKind::Release => {
-                if state.key(key)? {
-                    return Ok(true);
-                }
+            Event::Key(key) if key.kind != KeyEventKind::Release => state.key(key)?,
+            Event::Resize(..) => {
+                state.is_stale = true;
+                false
             }
-            Event::Resize(..) => state.is_stale = true,
-            _ => {}
+            _ => false,
+        };
+        if is_over {
+            return Ok(true);
         }
         patience = Duration::ZERO;
     }

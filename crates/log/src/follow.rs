@@ -22,7 +22,7 @@ use crate::reader::Log;
 use crate::schema::TableSchema;
 
 /// Most bytes of a journal that one look takes; the next one goes on from there. A recorder seals at 4 MB.
-const LOOK_BYTES_MAX: u64 = 16 << 20;
+const LOOK_BYTES_MAX: u64 = 8 << 20;
 
 /// What a look found in the open part.
 #[derive(Debug, Default)]
@@ -31,6 +31,8 @@ pub struct News {
     pub part: Option<u64>,
     /// New rows by table, in the order in which they were written.
     pub rows: Vec<(String, RecordBatch)>,
+    /// The look took something, be it of other tables: another one may find more.
+    pub moved: bool,
     /// No more will come for this part: its writer has sealed it, or has begun another.
     pub ended: bool,
 }
@@ -131,8 +133,8 @@ impl Follower {
         part.for_each_batch_of(part.open(&self.folder)?, choose, take)
     }
 
-    /// What was written to the open part since the last look, or to the next one where that has ended.
-    pub fn look(&mut self) -> Result<News, LogError> {
+    /// What was written of `tables` to the open part since the last look, or to the next one where that has ended.
+    pub fn look(&mut self, tables: &[&str]) -> Result<News, LogError> {
         if self.tail.is_none() {
             self.tail = self.next_tail()?;
             if self.tail.is_some() {
@@ -144,9 +146,10 @@ impl Follower {
         let number = tail.number;
         // Asked before reading: what is sealed and removed is complete, and its last rows are read below.
         let is_over = !self.folder.holds(&journal_name(number), &tail.file);
-        let (rows, is_at_end) = tail.read(&self.folder)?;
-        if !is_at_end || !rows.is_empty() {
-            return Ok(News { part: Some(number), rows, ended: false });
+        let before = tail.offset;
+        let rows = tail.read(&self.folder, tables)?;
+        if tail.offset > before {
+            return Ok(News { part: Some(number), rows, moved: true, ended: false });
         }
         // The next journal is begun before this one is removed, and stays after a crash.
         let ended = is_over || journal_numbers(&self.folder)?.last().is_some_and(|last| *last > number);
@@ -156,7 +159,7 @@ impl Follower {
             // The manifest lists it now, as far as it was sealed, and says whether the session has ended.
             self.reopen()?;
         }
-        Ok(News { part: Some(number), rows, ended })
+        Ok(News { part: Some(number), rows, moved: ended, ended })
     }
 
     fn reopen(&mut self) -> Result<(), LogError> {
@@ -185,13 +188,13 @@ impl Follower {
 }
 
 impl Tail {
-    /// The rows of the blocks that are whole and were not read before, and whether they are the last ones there.
-    fn read(&mut self, folder: &Folder) -> Result<(Vec<(String, RecordBatch)>, bool), LogError> {
+    /// The rows of the blocks that are whole and were not read before.
+    fn read(&mut self, folder: &Folder, tables: &[&str]) -> Result<Vec<(String, RecordBatch)>, LogError> {
         let path = folder.at(&journal_name(self.number));
         let length = self.file.metadata().at("read", &path)?.len();
         let new = length.saturating_sub(self.offset).min(LOOK_BYTES_MAX);
         if new == 0 || (self.offset == 0 && new < FILE_MAGIC.len() as u64) {
-            return Ok((Vec::new(), true));
+            return Ok(Vec::new());
         }
         let mut bytes = vec![0; usize::try_from(new).unwrap_or(0)];
         self.file.read_exact_at(&mut bytes, self.offset).at("read", &path)?;
@@ -202,13 +205,13 @@ impl Tail {
         let taken = self.contents.take_blocks(bytes, start, ending);
         self.offset += taken as u64;
         let mut found = Vec::new();
-        for schema in self.contents.tables() {
+        for schema in self.contents.tables().filter(|schema| tables.contains(&schema.name.as_str())) {
             let rows = self.contents.rows(&schema.name);
             if !rows.is_empty() {
                 found.push((schema.name.clone(), batch_of(schema, &rows)?));
             }
         }
-        Ok((found, new < LOOK_BYTES_MAX))
+        Ok(found)
     }
 }
 
@@ -255,14 +258,14 @@ mod tests {
     fn looked(follower: &mut Follower) -> (Vec<(u64, u64)>, Vec<u64>) {
         let (mut found, mut ended) = (Vec::new(), Vec::new());
         loop {
-            let news = follower.look().unwrap();
+            let news = follower.look(&[TABLE]).unwrap();
             let part = news.part.unwrap_or(0);
             for (table, batch) in &news.rows {
                 assert_eq!(table, TABLE);
                 found.extend(numbers(batch).into_iter().map(|number| (part, number)));
             }
             ended.extend(news.ended.then_some(part));
-            if news.rows.is_empty() && !news.ended {
+            if !news.moved {
                 return (found, ended);
             }
         }

@@ -29,8 +29,8 @@ pub enum Destination {
     Log { path: PathBuf, mode: OpenMode },
 }
 
-/// Records and shows what is recorded until a key or a signal ends the view, or `shared` does. `opened` is told the folder
-/// of the log before the view begins. Returns the summary of the recording, and its cost to the reader.
+/// Records, and shows what is recorded, until a key or a signal ends the view, or `shared` does. `opened` is told the
+/// folder of the log before the view begins. Returns the summary of the recording.
 pub fn record_and_view(
     destination: &Destination,
     options: &RecordOptions,
@@ -41,21 +41,18 @@ pub fn record_and_view(
     // Before anything is recorded for nobody.
     require_terminal()?;
     options.check()?;
-    let mut options = options.clone();
-    let mut how = how.clone();
-    let temporary = match destination {
-        Destination::Temporary => {
-            options.keep_bytes = options.keep_bytes.or(Some(KEEP_BYTES));
-            how.title.get_or_insert_with(|| "this machine, not kept".into());
-            Some(Temporary::make()?)
-        }
-        Destination::Log { .. } => None,
-    };
+    let (mut options, mut how) = (options.clone(), how.clone());
+    // Removed when it goes out of scope, after the recording has ended.
+    let _temporary;
     let (path, mode) = match destination {
         Destination::Log { path, mode } => (path.clone(), *mode),
         Destination::Temporary => {
-            let folder = temporary.as_ref().map(|temporary| temporary.0.join("log"));
-            (folder.unwrap_or_default(), OpenMode::Create)
+            options.keep_bytes = options.keep_bytes.or(Some(KEEP_BYTES));
+            how.title.get_or_insert_with(|| "this machine, not kept".into());
+            let folder = Temporary::make()?;
+            let path = folder.0.join("log");
+            _temporary = folder;
+            (path, OpenMode::Create)
         }
     };
     let control = Control::new()?;
