@@ -21,7 +21,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// Looks in one round: a log that grows faster than it is read must not keep the keys waiting.
 const LOOKS_MAX: usize = 8;
 /// Time between two looks at the place of the log.
-const PLACE_EVERY: Duration = Duration::from_secs(2);
+const PLACE_EVERY: Duration = Duration::from_secs(1);
 /// A log whose last interval ended longer ago is replayed rather than followed, unless its intervals are long.
 const FRESH_US: i64 = 60_000_000;
 
