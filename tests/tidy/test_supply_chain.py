@@ -58,7 +58,7 @@ def test_the_licence_of_everything_that_is_linked_is_in_the_packages(metadata):
 def test_every_licence_is_one_that_we_allow(metadata):
     allowed = set(tomllib.loads((ROOT / "deny.toml").read_text())["licenses"]["allow"])
     for name, package in linked(metadata).items():
-        alternatives = re.split(r" OR |/", package["license"].replace("(", "").replace(")", ""))
+        alternatives = re.split(r" OR | ?/ ?", package["license"].replace("(", "").replace(")", ""))
         fine = any(
             all(term in allowed for term in alternative.split(" AND ")) for alternative in alternatives
         )

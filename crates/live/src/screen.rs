@@ -299,6 +299,7 @@ fn predicted(prediction: &Prediction, figures: &Figures) -> Vec<String> {
     if let Some(fits) = prediction.fits {
         let range = match (prediction.low, prediction.high) {
             (Some(low), Some(high)) if low != high => format!(" ({low} to {high})"),
+            (Some(low), None) => format!(" ({low} or more)"),
             _ => String::new(),
         };
         said.push(format!(

@@ -419,6 +419,9 @@ fn a_prediction_is_shown_with_the_room_that_is_left() {
     shared.predict(Ok(Prediction { fits: Some(13), ..prediction.clone() }));
     state.tick(&shared).unwrap();
     assert!(shown(&state, 120, 24)[2].contains("1 too many"));
+    shared.predict(Ok(Prediction { high: None, ..prediction.clone() }));
+    state.tick(&shared).unwrap();
+    assert!(shown(&state, 120, 24)[2].starts_with("20 users fit (18 or more) · "));
     // By people: three have a process.
     let by_people = Prediction { counted: Counted::People, knee: None, ..prediction };
     shared.predict(Ok(by_people));
