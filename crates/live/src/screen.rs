@@ -207,7 +207,8 @@ fn title(canvas: &mut Canvas<'_>, state: &State) {
     let host = state.host().map(|host| format!(" ({})", canvas.clean(host))).unwrap_or_default();
     let left = format!("thinktime live  {}{host}", canvas.clean(&state.title));
     let motion = match state.motion {
-        Motion::Following => "following".into(),
+        Motion::Following if state.is_growing() => "following".into(),
+        Motion::Following => "ended".into(),
         Motion::Paused => "paused".into(),
         Motion::Replaying => format!("replay {}×", state.speed),
     };
@@ -432,7 +433,7 @@ fn responses(canvas: &mut Canvas<'_>, figures: &Figures, y: u16) {
         Run::plain(format!("responses mean {}", words::duration(found.mean_s))),
         Run::plain(format!("median {}", words::duration(found.median_s))),
         Run::plain(format!("90 % within {}", words::duration(found.p90_s))),
-        Run::plain(format!("{} in 60 s", words::count(found.n, "interaction"))),
+        Run::plain(format!("{} in 60 s", found.n)),
     ];
     if let Some(population) = found.population {
         said.push(Run::plain(format!("{} playing", words::count(population as usize, "user"))));

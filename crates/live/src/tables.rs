@@ -81,7 +81,7 @@ fn chosen(width: usize) -> (Vec<&'static Column>, usize) {
 
 /// The users, from row `y` on in `height` rows with the one of the titles.
 pub(crate) fn users(canvas: &mut Canvas<'_>, state: &State, y: u16, height: u16) {
-    let (active, all) = (state.users.iter().filter(|line| line.is_active).count(), state.users.len());
+    let all = state.users.len();
     let rows = usize::from(height.saturating_sub(1));
     let selected = state.selected_index();
     let last_top = all.saturating_sub(rows);
@@ -95,8 +95,7 @@ pub(crate) fn users(canvas: &mut Canvas<'_>, state: &State, y: u16, height: u16)
         return;
     }
     let who = if state.people_only { "PERSON" } else { "USER" };
-    let seen =
-        if all > rows { format!("{}-{} of {all}", top + 1, top + rows) } else { format!("{active} active") };
+    let seen = if all > rows { format!("{}-{} of {all}", top + 1, top + rows) } else { all.to_string() };
     titles(canvas, y, &format!("{who} ({seen})"), Some(state.sort));
     if state.users.is_empty() {
         let who = match (state.counts_users(), state.people_only) {

@@ -582,6 +582,23 @@ mod tests {
         }
 
         #[test]
+        fn read_in_two_looks_it_is_the_same(values in proptest::collection::vec(any::<u64>(), 0..20), cut in 0.0..1.0f64) {
+            let (bytes, ends) = journal_of(&values);
+            let first = FILE_MAGIC.len() + ((bytes.len() - FILE_MAGIC.len()) as f64 * cut) as usize;
+            let mut contents = Contents::default();
+            let taken = contents.take_blocks(bytes[..first].to_vec(), FILE_MAGIC.len(), Ending::Growing);
+            prop_assert!(contents.damage.is_empty());
+            // Up to the end of the last block that is whole.
+            let whole = ends.iter().rev().find(|end| **end <= first);
+            prop_assert_eq!(taken, whole.copied().unwrap_or(FILE_MAGIC.len()));
+            let mut rows = contents.rows("events");
+            contents.take_blocks(bytes[taken..].to_vec(), 0, Ending::Growing);
+            prop_assert!(contents.damage.is_empty());
+            rows.extend(contents.rows("events"));
+            prop_assert_eq!(rows, Contents::parse(bytes).rows("events"));
+        }
+
+        #[test]
         fn any_bytes_are_read_without_panic(bytes: Vec<u8>) {
             Contents::parse(bytes);
         }
