@@ -307,18 +307,24 @@ def test_a_running_recorder_is_followed(tmp_path, terminal):
 
 
 def test_it_records_itself_and_ends_with_everything_in_the_log(tmp_path, terminal):
-    kept = terminal(STATIC, "live", "-o", tmp_path / "run", "--interval", "0.2s")
     (tmp_path / "temporary").mkdir()
-    forgotten = terminal(STATIC, "live", "--interval", "0.2s", TMPDIR=str(tmp_path / "temporary"))
-    kept.interval(3)
-    os.kill(kept.child(), signal.SIGTERM)
-    assert kept.given_back() == 0
-    rows = kept.rows()
-    log = Log.open(tmp_path / "run")
-    taken = log.samples().collect().height
-    assert any(f"{taken} samples taken: {taken} in the log, 0 lost" in row for row in rows), rows
-    assert log.manifest["sessions"][-1]["end_us"]
-    assert log.check() == []
+    options = ["--interval", "0.2s"]
+    kept = {name: tmp_path / name for name in ("static", "python")}
+    views = {
+        "static": terminal(STATIC, "live", "-o", kept["static"], *options),
+        "python": terminal(*PYTHON, "live", "-o", kept["python"], *options, "--size-every", "never"),
+    }
+    forgotten = terminal(STATIC, "live", *options, TMPDIR=str(tmp_path / "temporary"))
+    for name, view in views.items():
+        view.interval(3)
+        os.kill(view.child(), signal.SIGTERM)
+        assert view.given_back() == 0
+        log = Log.open(kept[name])
+        taken = log.samples().collect().height
+        account = f"{taken} samples taken: {taken} in the log, 0 lost"
+        assert any(account in row for row in view.rows()), view.rows()
+        assert log.manifest["sessions"][-1]["end_us"]
+        assert log.check() == []
     forgotten.interval(3)
     (folder,) = (tmp_path / "temporary").iterdir()
     assert folder.stat().st_mode & 0o077 == 0
