@@ -71,7 +71,7 @@ PARSED = {
     "experiment": "test_designs runs the designs of the documentation",
     "live": "needs a terminal; tests/recorder/test_live.py has one",
 }
-"""Commands that are long, or need more than a test of pages has: their words are parsed here, and what runs them instead."""
+"""Commands that are long, or need a terminal: their words are parsed here, and what runs them instead."""
 REFUSED = {("simulate", "multics", "-p", "script=my.toml"): "shows the message of an error in the script"}
 """Commands that a page shows because they are refused."""
 
