@@ -29,14 +29,7 @@ impl LiveError {
     pub fn is_input(&self) -> bool {
         match self {
             LiveError::NoTerminal { .. } | LiveError::Option { .. } => true,
-            LiveError::Log(error) => match error {
-                LogError::NotALog { .. } | LogError::NotAFile { .. } | LogError::Newer { .. } => true,
-                LogError::Io { source, .. } => matches!(
-                    source.kind(),
-                    io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied | io::ErrorKind::NotADirectory
-                ),
-                _ => false,
-            },
+            LiveError::Log(error) => error.is_input(),
             LiveError::Terminal { .. } | LiveError::Panic { .. } => false,
         }
     }
