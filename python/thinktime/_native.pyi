@@ -17,6 +17,7 @@ __all__ = [
     "NativeReplications",
     "NativeSimulation",
     "NativeSimulationError",
+    "NativeView",
     "builtin_scripts",
     "compute_loop",
     "dominated",
@@ -322,6 +323,33 @@ def record(
     on_progress: Callable[[_Progress], None] | None = None,
     on_notice: Callable[[str], None] | None = None,
 ) -> _RecordSummary: ...
+
+class _Prediction(TypedDict):
+    fits: int | None
+    low: int | None
+    high: int | None
+    knee: tuple[int, int] | None
+    limit: str
+    goal: str
+    by_people: bool
+
+class _How(TypedDict):
+    at: str | None
+    speed: float
+
+@final
+class NativeView:
+    def __new__(cls) -> NativeView: ...
+    def predict(self, prediction: _Prediction) -> None: ...
+    def cannot_predict(self, reason: str) -> None: ...
+    def show(self, log: Path, how: _How) -> None: ...
+    def record(
+        self,
+        log: Path | None,
+        mode: _Mode,
+        options: _RecordOptions,
+        opened: Callable[[Path], None],
+    ) -> _RecordSummary: ...
 
 class _Session(TypedDict):
     source: str

@@ -64,7 +64,7 @@ COMMAND_LINES = {
 }
 """Kind of the answer, by command line."""
 
-WITHOUT = {"demo", "man", "import"}
+WITHOUT = {"demo", "live", "man", "import"}
 """Commands that print no answer in JSON, and one whose input is made elsewhere."""
 
 

@@ -51,6 +51,16 @@ CASES: dict[str, str | tuple[str, ...]] = {
     "logs plain.txt": "is no folder",
     "doctor now": "now",
     "doctor --format yaml": "text or json",
+    # Showing.
+    "live nosuch": "no terminal",
+    "live run -o new": ("run", "-o new"),
+    "live --force": "--force",
+    "live --resume --force -o new": "--resume --force",
+    "live --at 14:30": "--at",
+    "live run --speed 0": ("--speed 0", "above 0"),
+    "live run --speed fast": ("--speed fast", "number"),
+    "live run --size-every 30": ("--size-every", "has no unit"),
+    "live --interval 0s": "--interval",
     # Recording.
     "record --interval 5x -o new": ("--interval", "5x"),
     "record --interval 5 -o new": ("--interval", "has no unit"),

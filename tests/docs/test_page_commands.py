@@ -32,6 +32,7 @@ RUN = {
     "look-at-disks",
     "play-users",
     "terminal-server",
+    "watch-live",
 }
 """Pages whose commands run here; those of others take minutes, or are run by another test of this folder."""
 ALWAYS = {"first-report", "find-what-limits", "import-files", "import-sar"}
@@ -78,8 +79,9 @@ PARSED = {
     "demo": "three minutes of play; tests/terminals plays it",
     "study": "minutes each; tests/studies runs them",
     "experiment": "test_designs runs the designs of the documentation",
+    "live": "needs a terminal; tests/recorder/test_live.py has one",
 }
-"""Commands that are long: their words are parsed here, and what runs them instead."""
+"""Commands that are long, or need a terminal: their words are parsed here, and what runs them instead."""
 REFUSED = {("simulate", "multics", "-p", "script=my.toml"): "shows the message of an error in the script"}
 """Commands that a page shows because they are refused."""
 

@@ -16,11 +16,12 @@ CRATES = {
     "engine": {"quantities"},
     "script": {"engine", "quantities"},
     "systems": {"engine", "log", "script"},
-    "recorder": {"log", "quantities"},
+    "live": {"log"},
+    "recorder": {"live", "log", "quantities"},
     "terminals": {"log", "quantities"},
     "theory": set(),
     "stats": set(),
-    "python": {"log", "quantities", "recorder", "script", "stats", "systems", "terminals", "theory"},
+    "python": {"live", "log", "quantities", "recorder", "script", "stats", "systems", "terminals", "theory"},
 }
 """What each crate of ours may depend on."""
 

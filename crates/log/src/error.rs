@@ -42,6 +42,29 @@ pub enum LogError {
 }
 
 impl LogError {
+    /// True if the input was wrong (exit status 2), false if the work failed (exit status 1).
+    pub fn is_input(&self) -> bool {
+        match self {
+            LogError::NotALog { .. }
+            | LogError::Exists { .. }
+            | LogError::Locked { .. }
+            | LogError::Unsafe { .. }
+            | LogError::NotAFile { .. }
+            | LogError::Newer { .. } => true,
+            LogError::Io { source, .. } => matches!(
+                source.kind(),
+                io::ErrorKind::NotFound
+                    | io::ErrorKind::PermissionDenied
+                    | io::ErrorKind::ReadOnlyFilesystem
+                    | io::ErrorKind::NotADirectory
+            ),
+            LogError::Damaged { .. }
+            | LogError::Schema { .. }
+            | LogError::Ended { .. }
+            | LogError::Lost { .. } => false,
+        }
+    }
+
     pub(crate) fn damaged(path: &Path, item: impl Into<String>, reason: impl ToString) -> Self {
         LogError::Damaged {
             path: path.into(),

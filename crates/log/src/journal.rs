@@ -262,12 +262,23 @@ pub(crate) struct Contents {
     ids: BTreeMap<u64, usize>,
     /// Rows that decode, in the order in which they were written.
     segments: Vec<Segment>,
+    /// Number that the next block should have.
+    next_sequence: u32,
     /// Blocks of rows that decode.
     pub(crate) row_blocks: u64,
     pub(crate) incidents: Vec<Incident>,
     /// Facts of the session that wrote the journal, the last of each key.
     pub(crate) facts: Map<String, Json>,
     pub(crate) damage: Vec<Damage>,
+}
+
+/// What the end of the bytes of a journal is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// The end of the file.
+    Final,
+    /// Where the file ends now: its writer may be about to write on.
+    Growing,
 }
 
 /// A table that the journal holds rows of.
@@ -317,14 +328,23 @@ impl Contents {
     pub(crate) fn parse(bytes: Vec<u8>) -> Contents {
         let mut contents = Contents::default();
         // Without its head the file is read all the same: blocks are found by their own magic.
-        let mut at = if bytes.starts_with(FILE_MAGIC) { FILE_MAGIC.len() } else { 0 };
+        let start = if bytes.starts_with(FILE_MAGIC) { FILE_MAGIC.len() } else { 0 };
+        contents.take_blocks(bytes, start, Ending::Final);
+        contents
+    }
+
+    /// Takes `bytes` from `start` on, which follow in the file what was taken before and replace its rows. Returns
+    /// the end of what was taken: of a file that grows, a block at the end that is not whole yet is left.
+    pub(crate) fn take_blocks(&mut self, bytes: Vec<u8>, start: usize, ending: Ending) -> usize {
+        self.segments.clear();
+        self.damage.clear();
+        let mut at = start;
         let mut budget = bytes.len().saturating_mul(HASHED_LENGTHS_MAX);
-        let mut next_sequence = 0;
         while at < bytes.len() {
             if let Some(block) = block_at(&bytes, at, &mut budget) {
-                if contents.is_next(&block, at, &mut next_sequence) {
-                    if let Err(wrong) = contents.take(&block, &bytes) {
-                        contents.damage.push(Damage { offset: at as u64, wrong });
+                if self.is_next(&block, at) {
+                    if let Err(wrong) = self.take(&block, &bytes) {
+                        self.damage.push(Damage { offset: at as u64, wrong });
                     }
                 }
                 at = block.end;
@@ -332,24 +352,24 @@ impl Contents {
                 // Byte by byte and not by the length of the damaged block, which may be what is damaged.
                 let next = next_block(&bytes, at + 1, &mut budget);
                 let length = (next - at) as u64;
-                let wrong = if next == bytes.len() && is_cut_short(&bytes[at..]) {
-                    Wrong::Torn { length }
-                } else {
-                    Wrong::Unreadable { length }
-                };
-                contents.damage.push(Damage { offset: at as u64, wrong });
+                let is_torn = next == bytes.len() && is_cut_short(&bytes[at..]);
+                if is_torn && ending == Ending::Growing {
+                    break;
+                }
+                let wrong = if is_torn { Wrong::Torn { length } } else { Wrong::Unreadable { length } };
+                self.damage.push(Damage { offset: at as u64, wrong });
                 at = next;
             }
         }
-        contents.bytes = bytes;
-        contents
+        self.bytes = bytes;
+        at
     }
 
     /// Whether the block is to be taken; notes what is missing before it, or that it was there before.
-    fn is_next(&mut self, block: &Framed, at: usize, next: &mut u32) -> bool {
+    fn is_next(&mut self, block: &Framed, at: usize) -> bool {
         let Some(sequence) = block.sequence else { return true };
         // Numbers wrap after 2^32 blocks: what is less than half of the circle ahead is later.
-        let ahead = sequence.wrapping_sub(*next);
+        let ahead = sequence.wrapping_sub(self.next_sequence);
         if ahead > u32::MAX / 2 {
             self.damage.push(Damage { offset: at as u64, wrong: Wrong::Repeated });
             return false;
@@ -360,7 +380,7 @@ impl Contents {
         if ahead > 0 && !is_explained {
             self.damage.push(Damage { offset: at as u64, wrong: Wrong::Missing { blocks: ahead } });
         }
-        *next = sequence.wrapping_add(1);
+        self.next_sequence = sequence.wrapping_add(1);
         true
     }
 
@@ -485,7 +505,7 @@ fn block_at(bytes: &[u8], at: usize, budget: &mut usize) -> Option<Framed> {
 }
 
 /// Whether `tail` is the beginning of a block, as a write that was cut short leaves it.
-fn is_cut_short(tail: &[u8]) -> bool {
+pub(crate) fn is_cut_short(tail: &[u8]) -> bool {
     let magic = &tail[..tail.len().min(4)];
     let header = match magic {
         magic if OLD_BLOCK_MAGIC.starts_with(magic) => OLD_BLOCK_HEADER,
@@ -559,6 +579,23 @@ mod tests {
             prop_assert_eq!(damage.len(), 1);
             // A length that grew looks like a write that was cut short, and nothing else does.
             prop_assert!(!damage[0].is_harmless() || hit == values.len() - 1);
+        }
+
+        #[test]
+        fn read_in_two_looks_it_is_the_same(values in proptest::collection::vec(any::<u64>(), 0..20), cut in 0.0..1.0f64) {
+            let (bytes, ends) = journal_of(&values);
+            let first = FILE_MAGIC.len() + ((bytes.len() - FILE_MAGIC.len()) as f64 * cut) as usize;
+            let mut contents = Contents::default();
+            let taken = contents.take_blocks(bytes[..first].to_vec(), FILE_MAGIC.len(), Ending::Growing);
+            prop_assert!(contents.damage.is_empty());
+            // Up to the end of the last block that is whole.
+            let whole = ends.iter().rev().find(|end| **end <= first);
+            prop_assert_eq!(taken, whole.copied().unwrap_or(FILE_MAGIC.len()));
+            let mut rows = contents.rows("events");
+            contents.take_blocks(bytes[taken..].to_vec(), 0, Ending::Growing);
+            prop_assert!(contents.damage.is_empty());
+            rows.extend(contents.rows("events"));
+            prop_assert_eq!(rows, Contents::parse(bytes).rows("events"));
         }
 
         #[test]

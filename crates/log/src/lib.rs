@@ -25,7 +25,9 @@ mod check;
 mod codec;
 mod conform;
 mod error;
+mod escape;
 mod folder;
+mod follow;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod history;
@@ -44,6 +46,8 @@ mod writer;
 
 pub use check::{Defect, Severity};
 pub use error::LogError;
+pub use escape::escaped;
+pub use follow::{Follower, News};
 pub use machine::MACHINE_SCHEMA;
 pub use manifest::{Incident, Manifest, Session};
 pub use reader::{Log, PartGroup};

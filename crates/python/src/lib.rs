@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 
 mod arrays;
 mod convert;
+mod live;
 mod log;
 mod quantities;
 mod recorder;
@@ -19,6 +20,7 @@ mod theory;
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    live::register(module)?;
     log::register(module)?;
     quantities::register(module)?;
     recorder::register(module)?;

@@ -29,7 +29,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// The Python exception of a recorder's error: `ValueError` where an argument was wrong, so that the command line
 /// exits with status 2.
-fn record_error(error: RecorderError) -> PyErr {
+pub(crate) fn record_error(error: RecorderError) -> PyErr {
     match error {
         error if error.is_input() => PyValueError::new_err(error.to_string()),
         error => NativeRecordError::new_err(error.to_string()),
@@ -37,7 +37,7 @@ fn record_error(error: RecorderError) -> PyErr {
 }
 
 /// The options, once all of them are in their ranges.
-fn checked(given: GivenOptions) -> PyResult<RecordOptions> {
+pub(crate) fn checked(given: GivenOptions) -> PyResult<RecordOptions> {
     let options = RecordOptions::try_from(given).map_err(record_error)?;
     options.check().map_err(record_error)?;
     Ok(options)

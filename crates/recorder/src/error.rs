@@ -2,6 +2,7 @@
 
 use std::io;
 
+use thinktime_live::LiveError;
 use thinktime_log::LogError;
 
 use crate::sample::system::ReadError;
@@ -15,6 +16,9 @@ pub enum RecorderError {
     /// `/proc/stat` cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
+    /// What is recorded cannot be shown.
+    #[error(transparent)]
+    Live(#[from] LiveError),
     /// The list of processes cannot be read.
     #[error("cannot read the processes below {path}: {source}; use --by none to record without them")]
     Processes { path: String, source: io::Error },
@@ -34,32 +38,11 @@ impl RecorderError {
     pub fn is_input(&self) -> bool {
         match self {
             RecorderError::Option { .. } => true,
-            RecorderError::Log(error) => is_input(error),
+            RecorderError::Log(error) => error.is_input(),
+            RecorderError::Live(error) => error.is_input(),
             // Whatever was given, it was good enough to begin with.
             RecorderError::Interrupted { .. } => false,
             RecorderError::Read(_) | RecorderError::Processes { .. } | RecorderError::System { .. } => false,
         }
-    }
-}
-
-fn is_input(error: &LogError) -> bool {
-    match error {
-        LogError::NotALog { .. }
-        | LogError::Exists { .. }
-        | LogError::Locked { .. }
-        | LogError::Unsafe { .. }
-        | LogError::NotAFile { .. }
-        | LogError::Newer { .. } => true,
-        LogError::Io { source, .. } => matches!(
-            source.kind(),
-            io::ErrorKind::NotFound
-                | io::ErrorKind::PermissionDenied
-                | io::ErrorKind::ReadOnlyFilesystem
-                | io::ErrorKind::NotADirectory
-        ),
-        LogError::Damaged { .. }
-        | LogError::Schema { .. }
-        | LogError::Ended { .. }
-        | LogError::Lost { .. } => false,
     }
 }

@@ -12,6 +12,7 @@
 //! proc/        parsers of the files in /proc: bytes in, numbers out, no system call
 //! kernel/      the files of the machine, its clocks, the units of its counters
 //! doctor/      which of these sources work on this machine, and what they cost
+//! live         a recording and, meanwhile, the view of its log
 //! ```
 //!
 //! Everything is read below a root that tests can exchange for a captured tree, and all time comes
@@ -26,11 +27,11 @@
 
 pub mod doctor;
 mod error;
-mod escape;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 pub mod groups;
 pub mod kernel;
+pub mod live;
 pub mod notify;
 pub mod people;
 pub mod proc;
@@ -39,7 +40,6 @@ mod recording;
 pub mod sample;
 
 pub use error::RecorderError;
-pub use escape::escaped;
 pub use processes::{By, Method};
 pub use recording::control::{Control, Progress, SignalGuard};
 pub use recording::options::{Anonymity, GivenOptions, INTERVAL_MIN, RecordOptions, days};

@@ -27,6 +27,7 @@ __all__ = ["COMMANDS", "main", "run"]
 
 COMMANDS: dict[str, str] = {
     "record": "thinktime.cli.record",
+    "live": "thinktime.cli.live",
     "play": "thinktime.cli.play",
     "simulate": "thinktime.cli.simulate",
     "predict": "thinktime.cli.predict",

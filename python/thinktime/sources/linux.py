@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Literal
 from thinktime.errors import InputError, WorkError
 
 if TYPE_CHECKING:
-    from thinktime._native import _Examination, _Progress, _RecordOptions, _RecordSummary, _Session
+    from thinktime._native import (
+        NativeView,
+        _Examination,
+        _Progress,
+        _RecordOptions,
+        _RecordSummary,
+        _Session,
+    )
     from thinktime.log.log import LogWriter, Mode
 
 By = Literal["uid", "session", "cgroup", "none"]
@@ -145,6 +152,45 @@ def record(
     except _native.NativeRecordError as error:
         raise WorkError(str(error)) from error
     return summary
+
+
+def record_and_view(
+    view: NativeView,
+    log: Path | None,
+    options: RecordOptions,
+    mode: Mode,
+    on_open: Callable[[Path], None],
+) -> _RecordSummary:
+    """Summary of a recording that is shown on the terminal meanwhile, until a key or a signal ends the view.
+
+    Parameters
+    ----------
+    view : NativeView
+        View, which other threads may tell how many users fit.
+    log : Path or None
+        Folder of the log; None for one that is removed at the end.
+    options : RecordOptions
+        Extent and interval of the recording.
+    mode : {"create", "resume", "replace"}
+        For a log that already exists: refuse it, append a session to it, or remove it first.
+    on_open : callable
+        Called with the folder of the log before the view begins.
+
+    Raises
+    ------
+    InputError
+        An option cannot be used, the log cannot be written, or standard output is no terminal.
+    WorkError
+        Recording or showing failed on the way.
+    """
+    if log is not None and log.is_file():
+        raise InputError(f"{log}: is a file; name a folder that does not exist yet")
+    try:
+        return view.record(log, mode, options._given(), on_open)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    except RuntimeError as error:
+        raise WorkError(str(error)) from error
 
 
 def session(options: RecordOptions) -> _Session:

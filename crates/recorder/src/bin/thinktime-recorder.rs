@@ -6,11 +6,14 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use thinktime_log::OpenMode;
+use thinktime_live::{Shared, ViewOptions};
+use thinktime_log::{OpenMode, escaped};
 use thinktime_quantities::{parse_duration, parse_size};
 use thinktime_recorder::{
-    Anonymity, By, Control, Method, Progress, RecordOptions, RecorderError, SignalGuard, days, escaped,
-    notify::Notifier, record_to,
+    Anonymity, By, Control, Method, Progress, RecordOptions, RecorderError, SignalGuard, days,
+    live::{Destination, record_and_view},
+    notify::Notifier,
+    record_to,
 };
 
 /// Records this machine into a thinktime log.
@@ -25,6 +28,10 @@ struct Arguments {
 enum Command {
     /// Record until Ctrl-C, SIGTERM or the duration; SIGHUP starts a new part.
     Record(Record),
+    /// Show a log interval by interval on the terminal: one that is being written, or any finished one.
+    ///
+    /// Without LOG this machine is recorded meanwhile. The key ? explains the keys and the figures.
+    Live(Live),
     /// List what this machine can measure, and the cost of a sample.
     Doctor {
         /// Output format.
@@ -46,6 +53,17 @@ enum Who {
     Session,
     Cgroup,
     None,
+}
+
+impl From<Who> for By {
+    fn from(who: Who) -> By {
+        match who {
+            Who::Uid => By::Uid,
+            Who::Session => By::Session,
+            Who::Cgroup => By::Cgroup,
+            Who::None => By::None,
+        }
+    }
 }
 
 /// Names of [`Method`] on the command line.
@@ -120,15 +138,35 @@ struct Record {
     root: PathBuf,
 }
 
-impl Record {
-    fn mode(&self) -> OpenMode {
-        match (self.resume, self.force) {
-            (true, _) => OpenMode::Resume,
-            (_, true) => OpenMode::Replace,
-            _ => OpenMode::Create,
-        }
-    }
+#[derive(clap::Args)]
+struct Live {
+    /// Log to show; without it this machine is recorded.
+    #[arg(conflicts_with_all = ["output", "interval", "by", "resume", "force"])]
+    log: Option<PathBuf>,
+    /// Keep what is recorded in this folder; without it, it is removed at the end.
+    #[arg(short, long, value_name = "LOG")]
+    output: Option<PathBuf>,
+    /// Mean time between samples, at least 0.1s.
+    #[arg(short, long, default_value = "1s", value_parser = duration)]
+    interval: Duration,
+    /// How to identify users: by user ID, login session or control group.
+    #[arg(long, default_value = "uid")]
+    by: Who,
+    /// Append to a log that already exists.
+    #[arg(long, conflicts_with = "force", requires = "output")]
+    resume: bool,
+    /// Replace a log that already exists.
+    #[arg(long, requires = "output")]
+    force: bool,
+    /// Time to begin at, such as 14:30, "2026-11-24 14:30" or, from the end of the log, -1h.
+    #[arg(long, value_name = "TIME", requires = "log", allow_hyphen_values = true)]
+    at: Option<String>,
+    /// Factor at which a finished log is replayed.
+    #[arg(long, default_value_t = 10.0)]
+    speed: f64,
+}
 
+impl Record {
     fn options(&self) -> Result<RecordOptions, RecorderError> {
         Ok(RecordOptions {
             interval: self.interval,
@@ -138,12 +176,7 @@ impl Record {
             mode_sampling: !self.no_mode_sampling,
             jitter: self.jitter,
             seed: self.seed,
-            by: match self.by {
-                Who::Uid => By::Uid,
-                Who::Session => By::Session,
-                Who::Cgroup => By::Cgroup,
-                Who::None => By::None,
-            },
+            by: self.by.into(),
             method: match self.method {
                 How::Auto => Method::Auto,
                 How::Procfs => Method::Procfs,
@@ -158,6 +191,15 @@ impl Record {
     }
 }
 
+/// Mode of a log for the options `--resume` and `--force`.
+fn mode(resume: bool, force: bool) -> OpenMode {
+    match (resume, force) {
+        (true, _) => OpenMode::Resume,
+        (_, true) => OpenMode::Replace,
+        _ => OpenMode::Create,
+    }
+}
+
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
@@ -165,6 +207,7 @@ fn main() -> ExitCode {
     };
     let done = match arguments.command {
         Command::Record(record) => run(&record),
+        Command::Live(live) => look(&live),
         Command::Doctor { format } => examine(format).map(|()| ExitCode::SUCCESS),
     };
     match done {
@@ -203,12 +246,33 @@ fn run(arguments: &Record) -> Result<ExitCode, RecorderError> {
         }
     });
     control.on_notice(move |notice| say(notice, shows));
-    let recorded = record_to(&arguments.output, arguments.mode(), &options, &control);
+    let recorded = record_to(&arguments.output, mode(arguments.resume, arguments.force), &options, &control);
     if shows {
         eprintln!();
     }
     let summary = recorded.inspect_err(|error| Notifier::from_environment().status(&error.to_string()))?;
     println!("{}; {}", summary.account(), escaped(&arguments.output.to_string_lossy()));
+    Ok(if summary.samples_lost == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Shows a log, or records and shows that.
+fn look(arguments: &Live) -> Result<ExitCode, RecorderError> {
+    let how = ViewOptions { at: arguments.at.clone(), speed: arguments.speed, title: None };
+    let shared = Shared::default();
+    if let Some(log) = &arguments.log {
+        thinktime_live::view(log, &how, &shared)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let options =
+        RecordOptions { interval: arguments.interval, by: arguments.by.into(), ..RecordOptions::default() };
+    let destination = match &arguments.output {
+        None => Destination::Temporary,
+        Some(path) => Destination::Log { path: path.clone(), mode: mode(arguments.resume, arguments.force) },
+    };
+    let summary = record_and_view(&destination, &options, &how, &shared, |_| {})?;
+    if let Some(path) = &arguments.output {
+        println!("{}; {}", summary.account(), escaped(&path.to_string_lossy()));
+    }
     Ok(if summary.samples_lost == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -256,10 +256,9 @@ impl Names {
             return;
         }
         for (column, value) in rows.iter_mut().flat_map(|row| row.iter_mut().enumerate()) {
-            if let Value::Text(text) = value
-                && Some(column) != key
-            {
-                *text = self.without_people(text, false);
+            match value {
+                Value::Text(text) if Some(column) != key => *text = self.without_people(text, false),
+                _ => {}
             }
         }
     }

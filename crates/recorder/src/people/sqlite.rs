@@ -240,14 +240,15 @@ impl<B: Bytes> Database<B> {
                 _ => false,
             };
             let [kind, called, _, root, statement] = [0, 1, 2, 3, 4].map(|place| value_at(values, place));
-            if let (Value::Integer(root), Value::Text(statement)) = (root, statement)
-                && is_it(&kind, "table")
-                && is_it(&called, name)
-            {
-                found = Some(u32::try_from(root).map(|root| Table { root, columns: columns(statement) }));
-                return Walk::Stop;
+            match (root, statement) {
+                (Value::Integer(root), Value::Text(statement))
+                    if is_it(&kind, "table") && is_it(&called, name) =>
+                {
+                    found = Some(u32::try_from(root).map(|root| Table { root, columns: columns(statement) }));
+                    Walk::Stop
+                }
+                _ => Walk::On,
             }
-            Walk::On
         })?;
         found.transpose().map_err(|_| Problem::Damaged("a table has no possible root"))
     }
@@ -270,10 +271,10 @@ impl<B: Bytes> Database<B> {
         let bytes = self.page(number)?;
         let page = Page::of(&bytes[..self.usable], number)?;
         let depth = depth.checked_sub(1).ok_or(Problem::Damaged("its tree of pages is too deep"))?;
-        if let Some(last) = page.last_child
-            && self.walk(last, depth, visit)? == Walk::Stop
-        {
-            return Ok(Walk::Stop);
+        if let Some(last) = page.last_child {
+            if self.walk(last, depth, visit)? == Walk::Stop {
+                return Ok(Walk::Stop);
+            }
         }
         for cell in (0..page.cells).rev() {
             if page.last_child.is_some() {

@@ -214,10 +214,11 @@ fn distributions<C: Configuration>(
 ) -> Vec<Vec<(Span, u64)>> {
     let mut found = Vec::new();
     for measured in responses {
-        if let Computed::Quantile(index, _, tally) = measured.value
-            && index == found.len()
-        {
-            found.push(tally(totals, index).cells());
+        match measured.value {
+            Computed::Quantile(index, _, tally) if index == found.len() => {
+                found.push(tally(totals, index).cells());
+            }
+            _ => {}
         }
     }
     found

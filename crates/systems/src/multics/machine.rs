@@ -167,9 +167,8 @@ impl<M: Monitor> Machine<'_, M> {
     /// Processor `cpu` is free to do what is next: interrupts first, then who comes before, then its own process.
     pub(super) fn continues(&mut self, cpu: usize, calendar: &mut Calendar) {
         self.does(cpu, State::Deciding, Span::ZERO, calendar);
-        if self.takes_interrupts(cpu)
-            && let Some(interrupt) = self.interrupts.pop_front()
-        {
+        let interrupt = if self.takes_interrupts(cpu) { self.interrupts.pop_front() } else { None };
+        if let Some(interrupt) = interrupt {
             let (event, then) = match interrupt {
                 Interrupt::Drum => (Event::DrumInterrupt, Then::DrumPagesHaveCome),
                 Interrupt::Disk(process) => (Event::Interrupt, Then::DiskPageHasCome(process)),

@@ -1,0 +1,37 @@
+//! A log on a terminal, interval by interval: followed while it is being written, and replayed afterwards.
+//!
+//! Nothing is measured here: everything on the screen is in the log, or computed from it. One interval passes through
+//! these files:
+//!
+//! ```text
+//! rows        batches of the log's tables as plain records of one part
+//! reel        the parts of a log in order, the interval that is asked for, and what was written meanwhile
+//! figures     what the screen shows of one interval
+//! state       which interval, which user, in which order: what the keys change
+//! screen      the state drawn, with `tables`, `help`, `words` and `palette`
+//! terminal    the terminal taken and given back, and the loop
+//! ```
+//!
+//! # Limitations
+//! What the log does not have is shown as `-`, never as zero. The screen does not predict how many users fit; whoever
+//! can (`thinktime size`) hands the answer over ([`Shared::predict`]).
+
+mod clock;
+mod error;
+mod figures;
+mod help;
+mod palette;
+mod reel;
+mod rows;
+mod screen;
+mod state;
+mod tables;
+mod terminal;
+mod words;
+
+pub use error::LiveError;
+pub use state::{Counted, Prediction, Shared, ViewOptions};
+pub use terminal::{Viewed, require_terminal, view};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,387 @@
+//! Rows of the log's tables as plain records, by part.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use arrow_array::{
+    Array, Float64Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray, UInt64Array,
+};
+use thinktime_log::LogError;
+
+/// Most rows of a part that are kept in memory; a recorder's part has at most some ten thousand.
+const ROWS_MAX: usize = 3_000_000;
+/// Longest text that is kept [byte]; names are shorter, and only whole lines of commands come near.
+const TEXT_BYTES_MAX: usize = 4096;
+
+/// Tables that a view reads, with their columns.
+pub(crate) const TABLES: [(&str, &[&str]); 5] = [
+    ("samples", &SAMPLE_COLUMNS),
+    ("users", &USE_COLUMNS),
+    ("commands", &USE_COLUMNS),
+    ("presence", &PRESENCE_COLUMNS),
+    ("interactions", &INTERACTION_COLUMNS),
+];
+const SAMPLE_COLUMNS: [&str; 24] = [
+    "start",
+    "length_s",
+    "user_s",
+    "nice_s",
+    "system_s",
+    "irq_s",
+    "softirq_s",
+    "steal_s",
+    "idle_s",
+    "iowait_s",
+    "cpu_exact_s",
+    "psi_cpu_some_s",
+    "psi_memory_some_s",
+    "psi_memory_full_s",
+    "psi_io_some_s",
+    "psi_io_full_s",
+    "memory_total_bytes",
+    "memory_available_bytes",
+    "swap_total_bytes",
+    "swap_free_bytes",
+    "processes",
+    "sessions",
+    "active_users",
+    "recorder_cpu_s",
+];
+const USE_COLUMNS: [&str; 14] = [
+    "start",
+    "user",
+    "name",
+    "kind",
+    "command",
+    "user_s",
+    "system_s",
+    "cpu_exact_s",
+    "run_delay_s",
+    "io_delay_s",
+    "read_bytes",
+    "write_bytes",
+    "processes",
+    "memory_bytes",
+];
+const PRESENCE_COLUMNS: [&str; 7] =
+    ["start", "user", "name", "kind", "processes", "memory_proportional_bytes", "memory_resident_bytes"];
+const INTERACTION_COLUMNS: [&str; 3] = ["due", "completion", "population"];
+
+/// Counters of the machine in an interval; times in seconds, sizes in bytes, absent where the log has none.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Sample {
+    /// Start by the wall clock [µs since 1970-01-01 UTC].
+    pub(crate) start_us: i64,
+    pub(crate) length_s: f64,
+    pub(crate) user_s: Option<f64>,
+    pub(crate) system_s: Option<f64>,
+    /// Idle while a task waits for a disk.
+    pub(crate) wait_s: Option<f64>,
+    pub(crate) idle_s: Option<f64>,
+    pub(crate) steal_s: Option<f64>,
+    pub(crate) exact_s: Option<f64>,
+    pub(crate) psi_cpu_some_s: Option<f64>,
+    pub(crate) psi_memory_some_s: Option<f64>,
+    pub(crate) psi_memory_full_s: Option<f64>,
+    pub(crate) psi_disk_some_s: Option<f64>,
+    pub(crate) psi_disk_full_s: Option<f64>,
+    pub(crate) memory_total_bytes: Option<f64>,
+    pub(crate) memory_available_bytes: Option<f64>,
+    pub(crate) swap_total_bytes: Option<f64>,
+    pub(crate) swap_free_bytes: Option<f64>,
+    pub(crate) processes: Option<f64>,
+    pub(crate) sessions: Option<f64>,
+    pub(crate) active_users: Option<f64>,
+    pub(crate) recorder_cpu_s: Option<f64>,
+}
+
+impl Sample {
+    /// End of the interval [µs since 1970-01-01 UTC].
+    pub(crate) fn end_us(&self) -> i64 {
+        self.start_us.saturating_add((self.length_s * 1e6) as i64)
+    }
+}
+
+/// What a user, or one of a user's commands, used in an interval.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Use {
+    pub(crate) user: Arc<str>,
+    pub(crate) name: Option<Arc<str>>,
+    pub(crate) kind: Option<Arc<str>>,
+    /// `None` for the user as a whole.
+    pub(crate) command: Option<Arc<str>>,
+    pub(crate) cpu_s: Option<f64>,
+    pub(crate) run_delay_s: Option<f64>,
+    pub(crate) io_delay_s: Option<f64>,
+    pub(crate) read_bytes: Option<f64>,
+    pub(crate) write_bytes: Option<f64>,
+    pub(crate) processes: Option<f64>,
+    pub(crate) memory_bytes: Option<f64>,
+}
+
+/// A user who has a process, active or not.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Present {
+    pub(crate) user: Arc<str>,
+    pub(crate) name: Option<Arc<str>>,
+    pub(crate) kind: Option<Arc<str>>,
+    pub(crate) processes: Option<f64>,
+    pub(crate) proportional_bytes: Option<f64>,
+    pub(crate) resident_bytes: Option<f64>,
+}
+
+/// An interaction that was completed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Interaction {
+    /// [µs since 1970-01-01 UTC]
+    pub(crate) completion_us: i64,
+    /// From the moment when the input was due.
+    pub(crate) response_s: f64,
+    /// Users playing when it was due.
+    pub(crate) population: Option<f64>,
+}
+
+/// Rows of a part of the log.
+#[derive(Debug, Default)]
+pub(crate) struct Part {
+    pub(crate) number: u64,
+    /// In the order in which they were written.
+    pub(crate) samples: Vec<Sample>,
+    /// By the start of their interval.
+    pub(crate) users: BTreeMap<i64, Vec<Use>>,
+    pub(crate) commands: BTreeMap<i64, Vec<Use>>,
+    pub(crate) presence: BTreeMap<i64, Vec<Present>>,
+    /// By the time of their completion.
+    pub(crate) interactions: Vec<Interaction>,
+    texts: BTreeSet<Arc<str>>,
+    rows: usize,
+}
+
+impl Part {
+    pub(crate) fn new(number: u64) -> Part {
+        Part { number, ..Part::default() }
+    }
+
+    /// Time of the samples, from the first start to the last end [µs].
+    pub(crate) fn range(&self) -> Option<(i64, i64)> {
+        Some((self.samples.first()?.start_us, self.samples.last()?.end_us()))
+    }
+
+    /// Takes the rows of `batch` of `table`; those whose time is outside `within`, if that is given, are left out.
+    pub(crate) fn take(
+        &mut self,
+        table: &str,
+        batch: &RecordBatch,
+        within: Option<(i64, i64)>,
+    ) -> Result<(), LogError> {
+        self.rows = self.rows.saturating_add(batch.num_rows());
+        if self.rows > ROWS_MAX {
+            return Err(LogError::Schema {
+                table: table.into(),
+                reason: format!(
+                    "part {} has more than {ROWS_MAX} rows, too many to show; `thinktime report` reads such logs",
+                    self.number
+                ),
+            });
+        }
+        let is_in = |time_us: i64| within.is_none_or(|(low, high)| (low..=high).contains(&time_us));
+        match table {
+            "samples" => self.take_samples(batch, is_in),
+            "users" | "commands" => self.take_uses(table, batch, is_in),
+            "presence" => self.take_presence(batch, is_in),
+            "interactions" => self.take_interactions(batch, is_in),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn take_samples(&mut self, batch: &RecordBatch, is_in: impl Fn(i64) -> bool) {
+        let column = |name: &str| Values::of(batch, name);
+        let [start, length] = ["start", "length_s"].map(column);
+        let [user, nice, system, irq, softirq] =
+            ["user_s", "nice_s", "system_s", "irq_s", "softirq_s"].map(column);
+        let [steal, idle, wait, exact] = ["steal_s", "idle_s", "iowait_s", "cpu_exact_s"].map(column);
+        let [cpu_some, memory_some, memory_full, disk_some, disk_full] =
+            ["psi_cpu_some_s", "psi_memory_some_s", "psi_memory_full_s", "psi_io_some_s", "psi_io_full_s"]
+                .map(column);
+        let [total, available, swap_total, swap_free] =
+            ["memory_total_bytes", "memory_available_bytes", "swap_total_bytes", "swap_free_bytes"]
+                .map(column);
+        let [processes, sessions, active, recorder] =
+            ["processes", "sessions", "active_users", "recorder_cpu_s"].map(column);
+        for row in 0..batch.num_rows() {
+            let (Some(start_us), Some(length_s)) = (start.time(row), length.number(row)) else { continue };
+            if !(is_in(start_us) && length_s > 0.0 && length_s < 1e9) {
+                continue;
+            }
+            // Of states that belong together: the sum of those that are there.
+            let sum = |parts: &[&Values<'_>]| {
+                let there = parts.iter().filter_map(|part| part.number(row));
+                there.fold(None, |sum: Option<f64>, part| Some(sum.unwrap_or(0.0) + part))
+            };
+            self.samples.push(Sample {
+                start_us,
+                length_s,
+                user_s: sum(&[&user, &nice]),
+                system_s: sum(&[&system, &irq, &softirq]),
+                wait_s: wait.number(row),
+                idle_s: idle.number(row),
+                steal_s: steal.number(row),
+                exact_s: exact.number(row),
+                psi_cpu_some_s: cpu_some.number(row),
+                psi_memory_some_s: memory_some.number(row),
+                psi_memory_full_s: memory_full.number(row),
+                psi_disk_some_s: disk_some.number(row),
+                psi_disk_full_s: disk_full.number(row),
+                memory_total_bytes: total.number(row),
+                memory_available_bytes: available.number(row),
+                swap_total_bytes: swap_total.number(row),
+                swap_free_bytes: swap_free.number(row),
+                processes: processes.number(row),
+                sessions: sessions.number(row),
+                active_users: active.number(row),
+                recorder_cpu_s: recorder.number(row),
+            });
+        }
+    }
+
+    fn take_uses(&mut self, table: &str, batch: &RecordBatch, is_in: impl Fn(i64) -> bool) {
+        let column = |name: &str| Values::of(batch, name);
+        let [start, user, name, kind, command] = ["start", "user", "name", "kind", "command"].map(column);
+        let [ticks_user, ticks_system, exact] = ["user_s", "system_s", "cpu_exact_s"].map(column);
+        let [run_delay, io_delay] = ["run_delay_s", "io_delay_s"].map(column);
+        let [read, write, processes, memory] =
+            ["read_bytes", "write_bytes", "processes", "memory_bytes"].map(column);
+        for row in 0..batch.num_rows() {
+            let Some(start_us) = start.time(row).filter(|start_us| is_in(*start_us)) else { continue };
+            let ticks = || match (ticks_user.number(row), ticks_system.number(row)) {
+                (None, None) => None,
+                (user, system) => Some(user.unwrap_or(0.0) + system.unwrap_or(0.0)),
+            };
+            let used = Use {
+                user: self.text(user.text(row)).unwrap_or_default(),
+                name: self.text(name.text(row)),
+                kind: self.text(kind.text(row)),
+                command: self.text(command.text(row)),
+                cpu_s: exact.number(row).or_else(ticks),
+                run_delay_s: run_delay.number(row),
+                io_delay_s: io_delay.number(row),
+                read_bytes: read.number(row),
+                write_bytes: write.number(row),
+                processes: processes.number(row),
+                memory_bytes: memory.number(row),
+            };
+            let place = if table == "users" { &mut self.users } else { &mut self.commands };
+            place.entry(start_us).or_default().push(used);
+        }
+    }
+
+    fn take_presence(&mut self, batch: &RecordBatch, is_in: impl Fn(i64) -> bool) {
+        let column = |name: &str| Values::of(batch, name);
+        let [start, user, name, kind] = ["start", "user", "name", "kind"].map(column);
+        let [processes, proportional, resident] =
+            ["processes", "memory_proportional_bytes", "memory_resident_bytes"].map(column);
+        for row in 0..batch.num_rows() {
+            let Some(start_us) = start.time(row).filter(|start_us| is_in(*start_us)) else { continue };
+            let present = Present {
+                user: self.text(user.text(row)).unwrap_or_default(),
+                name: self.text(name.text(row)),
+                kind: self.text(kind.text(row)),
+                processes: processes.number(row),
+                proportional_bytes: proportional.number(row),
+                resident_bytes: resident.number(row),
+            };
+            self.presence.entry(start_us).or_default().push(present);
+        }
+    }
+
+    fn take_interactions(&mut self, batch: &RecordBatch, is_in: impl Fn(i64) -> bool) {
+        let mut is_in_order = true;
+        let [due, completion, population] = INTERACTION_COLUMNS.map(|name| Values::of(batch, name));
+        for row in 0..batch.num_rows() {
+            let (Some(due_us), Some(completion_us)) = (due.time(row), completion.time(row)) else { continue };
+            if !is_in(completion_us) {
+                continue;
+            }
+            let interaction = Interaction {
+                completion_us,
+                response_s: completion_us.saturating_sub(due_us) as f64 * 1e-6,
+                population: population.number(row),
+            };
+            is_in_order &= self.interactions.last().is_none_or(|last| last.completion_us <= completion_us);
+            self.interactions.push(interaction);
+        }
+        // Sources write them nearly in order, the rows of several users together.
+        if !is_in_order {
+            self.interactions.sort_by_key(|interaction| interaction.completion_us);
+        }
+    }
+
+    /// The text, kept once however often it occurs.
+    fn text(&mut self, text: Option<&str>) -> Option<Arc<str>> {
+        let text = text?;
+        let end = (0..=TEXT_BYTES_MAX.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+        let text = &text[..end.unwrap_or(0)];
+        if let Some(known) = self.texts.get(text) {
+            return Some(Arc::clone(known));
+        }
+        let kept: Arc<str> = Arc::from(text);
+        self.texts.insert(Arc::clone(&kept));
+        Some(kept)
+    }
+}
+
+/// Values of a column, whatever its type; those of another type than a column of that name has are absent.
+enum Values<'a> {
+    U64(&'a UInt64Array),
+    I64(&'a Int64Array),
+    F64(&'a Float64Array),
+    Time(&'a TimestampMicrosecondArray),
+    Text(&'a StringArray),
+    Absent,
+}
+
+impl<'a> Values<'a> {
+    fn of(batch: &'a RecordBatch, name: &str) -> Values<'a> {
+        let Some(column) = batch.column_by_name(name) else { return Values::Absent };
+        let any = column.as_any();
+        if let Some(values) = any.downcast_ref() {
+            Values::U64(values)
+        } else if let Some(values) = any.downcast_ref() {
+            Values::I64(values)
+        } else if let Some(values) = any.downcast_ref() {
+            Values::F64(values)
+        } else if let Some(values) = any.downcast_ref() {
+            Values::Time(values)
+        } else if let Some(values) = any.downcast_ref() {
+            Values::Text(values)
+        } else {
+            Values::Absent
+        }
+    }
+
+    /// A number that can be shown: finite and not below zero, as amounts and levels are.
+    fn number(&self, row: usize) -> Option<f64> {
+        let number = match self {
+            Values::U64(values) if values.is_valid(row) => values.value(row) as f64,
+            Values::I64(values) if values.is_valid(row) => values.value(row) as f64,
+            Values::F64(values) if values.is_valid(row) => values.value(row),
+            _ => return None,
+        };
+        (number.is_finite() && number >= 0.0).then_some(number)
+    }
+
+    fn time(&self, row: usize) -> Option<i64> {
+        match self {
+            Values::Time(values) if values.is_valid(row) => Some(values.value(row)),
+            _ => None,
+        }
+    }
+
+    fn text(&self, row: usize) -> Option<&'a str> {
+        match self {
+            Values::Text(values) if values.is_valid(row) => Some(values.value(row)),
+            _ => None,
+        }
+    }
+}
