@@ -86,7 +86,7 @@ build: $(VENV)/installed ## Build thinktime into .venv
 
 static: $(VENV)/installed ## Build the recorder as a static binary that needs no Python
 	$(CARGO) rustc --release --quiet -p thinktime-recorder --bin thinktime-recorder -- -C target-feature=+crt-static
-	@mkdir -p target/static && cp target/release/thinktime-recorder target/static/
+	@install -D -m 755 target/release/thinktime-recorder target/static/thinktime-recorder
 
 format: build ## Format all code as `make lint` expects it
 	$(BIN)/ruff check --fix-only --quiet .

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import pty
 import re
 import shlex
 import shutil
@@ -331,6 +332,23 @@ def test_it_records_itself_and_ends_with_everything_in_the_log(tmp_path, termina
     forgotten.keys("q")
     assert forgotten.given_back() == 0
     assert not list((tmp_path / "temporary").iterdir())
+
+
+@pytest.mark.parametrize("program", [[str(STATIC)], PYTHON], ids=["static", "python"])
+def test_it_ends_with_its_terminal(program, log):
+    """Also where that is not the one that controls it, so that no signal comes."""
+    master, slave = pty.openpty()
+    environment = os.environ | {"TERM": "xterm"}
+    viewer = subprocess.Popen([*program, "live", log], stdin=slave, stdout=slave, stderr=slave, env=environment)
+    try:
+        os.close(slave)
+        assert os.read(master, 1 << 16)
+        assert viewer.poll() is None
+        os.close(master)
+        viewer.wait(PATIENCE_S)
+    finally:
+        viewer.kill()
+        viewer.wait()
 
 
 @pytest.mark.parametrize("program", [[str(STATIC)], PYTHON], ids=["static", "python"])

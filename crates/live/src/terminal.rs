@@ -21,6 +21,7 @@ use ratatui::crossterm::terminal::{
     disable_raw_mode, enable_raw_mode,
 };
 use ratatui::crossterm::{execute, queue};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::time::{ClockId, clock_gettime};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
@@ -103,19 +104,31 @@ fn run(state: &mut State, shared: &Shared, signalled: &AtomicBool) -> Result<Vie
     Ok(Viewed { cpu_s: thread_cpu_s() - start_cpu_s, refreshes })
 }
 
-/// Waits for keys as long as nothing else is to be done, and takes those that are there; true if one ends the view.
+/// Waits for keys as long as nothing else is to be done, and takes those that are there; true if one ends the view, or
+/// its terminal is gone.
 fn keys(state: &mut State, screen: &mut Screen) -> Result<bool, LiveError> {
-    let mut patience = state.patience();
+    let failed = |source| LiveError::Terminal { action: "read from the terminal", source };
+    let mut patience = Some(state.patience());
     for _ in 0..KEYS_MAX {
-        match event::poll(patience) {
+        // Before every look of crossterm's, which would read the end of a closed terminal again and again.
+        if is_gone(Duration::ZERO) {
+            return Ok(true);
+        }
+        match event::poll(Duration::ZERO) {
             Ok(true) => {}
-            Ok(false) => return Ok(false),
+            Ok(false) => {
+                let Some(longest) = patience.take() else { return Ok(false) };
+                if is_gone(longest) {
+                    return Ok(true);
+                }
+                continue;
+            }
             // A signal: the loop looks which.
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(false),
-            Err(source) => return Err(LiveError::Terminal { action: "read from the terminal", source }),
+            Err(source) => return Err(failed(source)),
         }
-        let event = event::read()
-            .map_err(|source| LiveError::Terminal { action: "read from the terminal", source })?;
+        patience = None;
+        let event = event::read().map_err(failed)?;
         let is_over = match event {
             Event::Key(key) if is_suspend(&key) => {
                 screen.suspend()?;
@@ -132,9 +145,18 @@ fn keys(state: &mut State, screen: &mut Screen) -> Result<bool, LiveError> {
         if is_over {
             return Ok(true);
         }
-        patience = Duration::ZERO;
     }
     Ok(false)
+}
+
+/// True once the other end of the terminal is closed, of which no signal comes to a process that it does not control.
+/// Waits for that, for a key or for a signal, `longest` at most.
+fn is_gone(longest: Duration) -> bool {
+    let stdin = io::stdin();
+    let mut waits = [PollFd::new(&stdin, PollFlags::IN)];
+    let Ok(longest) = Timespec::try_from(longest) else { return false };
+    let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
+    poll(&mut waits, Some(&longest)).is_ok() && waits[0].revents().intersects(gone)
 }
 
 fn is_suspend(key: &KeyEvent) -> bool {
