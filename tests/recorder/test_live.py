@@ -339,7 +339,9 @@ def test_it_ends_with_its_terminal(program, log):
     """Also where that is not the one that controls it, so that no signal comes."""
     master, slave = pty.openpty()
     environment = os.environ | {"TERM": "xterm"}
-    viewer = subprocess.Popen([*program, "live", log], stdin=slave, stdout=slave, stderr=slave, env=environment)
+    viewer = subprocess.Popen(
+        [*program, "live", log], stdin=slave, stdout=slave, stderr=slave, env=environment
+    )
     try:
         os.close(slave)
         assert os.read(master, 1 << 16)

@@ -165,7 +165,10 @@ def measured(logs: Sequence[Log], names: Sequence[str]) -> Measured | NotApplica
                 f"{log.path.name} has no interactions: inputs and response times were not recorded",
                 "play users while recording (`thinktime play`)",
             )
-        for name, what in (("population", "how many users there were"), ("think_s", "how long users thought")):
+        for name, what in (
+            ("population", "how many users there were"),
+            ("think_s", "how long users thought"),
+        ):
             if np.isnan(inputs.columns[name]).all():
                 return NotApplicable(
                     f"{log.path.name} does not say {what} when its interactions were requested",
