@@ -15,6 +15,7 @@ from thinktime.log import Log, LogWriter
 from thinktime.models.sizing import Machine, fit
 from thinktime.predictions.size.measured import Measured, measured
 from thinktime.sources.simulated import simulate
+from thinktime.stats.estimate import NotApplicable
 
 RESPONSE_S, CPU_SHARE, SECONDS = 0.107, 0.11, 16
 """As the prototype: a tenth of a response is CPU time, the rest a delay; one run of `make validate`."""
@@ -94,3 +95,19 @@ def test_users_enough_are_not_told_that_they_are_few(
     unknown = json.loads(capsys.readouterr().out)["unknown"]
     # Twice as many as were seen are known, and nothing is missing that a queue would explain.
     assert unknown is None or (unknown["users"] > 40 and not unknown["queue"])
+
+
+@pytest.mark.parametrize(
+    ("column", "reason"),
+    [("population", "how many users there were"), ("think_s", "how long users thought")],
+)
+def test_a_log_of_requests_alone_says_what_it_lacks(
+    few: list[Path], tmp_path: Path, column: str, reason: str
+) -> None:
+    """As an access log: what came when, but not from how many users."""
+    log = Log.open(few[0])
+    with LogWriter.open(tmp_path / "log", source="test", machine={"cpus": 2}, start_us=0) as writer:
+        writer.write("interactions", log.interactions().collect().drop(column))
+    found = measured([Log.open(tmp_path / "log")], ["log"])
+    assert isinstance(found, NotApplicable)
+    assert reason in found.reason
