@@ -20,12 +20,14 @@ help: ## List the targets
 demo: build ## Play users on this machine, record it, and write a report (three minutes)
 	$(BIN)/thinktime demo -o demo --force
 
+# One more than cores: tests wait for the programs that they start.
+WORKERS := $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1)))
 # With a worker on every core, further threads for linear algebra would only compete.
 test: export OPENBLAS_NUM_THREADS = 1
 test: build static test-tools ## Run the tests, but for those of `make thorough`
 	$(CARGO) test --release --quiet
 	$(BIN)/pytest $(LIVE)
-	$(BIN)/pytest --numprocesses auto --dist loadfile $(LIVE:%=--ignore=%)
+	$(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile $(LIVE:%=--ignore=%)
 
 thorough: export OPENBLAS_NUM_THREADS = 1
 thorough: build static test-tools ## Run the tests that `make test` leaves out because they take long

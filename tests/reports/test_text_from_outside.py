@@ -333,6 +333,12 @@ MESSAGES = {
         ("study", "sekino-1969", "--table", IN_A_PATH),
         ("study", "sekino-1969", "-o", folder / IN_A_PATH / IN_A_PATH),
     ],
+    # What it says of a log stands on its screen: see tests/recorder/test_live.py.
+    "live": lambda folder: [
+        ("live", folder / IN_A_PATH),
+        ("live", folder, IN_A_PATH),
+        ("live", "--by", IN_A_PATH),
+    ],
     "logs": lambda folder: [("logs", folder / IN_A_PATH), ("logs", unread_log(folder).parent)],
     "check": lambda folder: [("check", folder / IN_A_PATH), ("check", unread_log(folder))],
     "doctor": lambda folder: [("doctor", IN_A_PATH)],

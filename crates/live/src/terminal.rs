@@ -5,11 +5,13 @@
 
 use std::cell::RefCell;
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::{AsFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use ratatui::Terminal;
@@ -21,7 +23,9 @@ use ratatui::crossterm::terminal::{
     disable_raw_mode, enable_raw_mode,
 };
 use ratatui::crossterm::{execute, queue};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::stdio::dup2_stdin;
 use rustix::time::{ClockId, clock_gettime};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
@@ -86,11 +90,13 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, LiveError>) -> Result<T, LiveErro
 /// The loop: what is new, the screen, the keys.
 fn run(state: &mut State, shared: &Shared, signalled: &AtomicBool) -> Result<Viewed, LiveError> {
     let palette = Palette::of_environment();
+    let closing =
+        Closing::watch().map_err(|source| LiveError::Terminal { action: "watch the terminal", source })?;
     let mut screen = Screen::take()?;
     let (start, start_cpu_s) = (Instant::now(), thread_cpu_s());
     let mut refreshes = 0;
     let mut is_over = false;
-    while !(is_over || signalled.load(Ordering::SeqCst) || shared.is_stopped()) {
+    while !(is_over || signalled.load(Ordering::SeqCst) || shared.is_stopped() || closing.is_closed()) {
         state.tick(shared)?;
         if state.is_stale {
             state.is_stale = false;
@@ -104,31 +110,19 @@ fn run(state: &mut State, shared: &Shared, signalled: &AtomicBool) -> Result<Vie
     Ok(Viewed { cpu_s: thread_cpu_s() - start_cpu_s, refreshes })
 }
 
-/// Waits for keys as long as nothing else is to be done, and takes those that are there; true if one ends the view, or
-/// its terminal is gone.
+/// Waits for keys as long as nothing else is to be done, and takes those that are there; true if one ends the view.
 fn keys(state: &mut State, screen: &mut Screen) -> Result<bool, LiveError> {
-    let failed = |source| LiveError::Terminal { action: "read from the terminal", source };
-    let mut patience = Some(state.patience());
+    let mut patience = state.patience();
     for _ in 0..KEYS_MAX {
-        // Before every look of crossterm's, which would read the end of a closed terminal again and again.
-        if is_gone(Duration::ZERO) {
-            return Ok(true);
-        }
-        match event::poll(Duration::ZERO) {
+        match event::poll(patience) {
             Ok(true) => {}
-            Ok(false) => {
-                let Some(longest) = patience.take() else { return Ok(false) };
-                if is_gone(longest) {
-                    return Ok(true);
-                }
-                continue;
-            }
+            Ok(false) => return Ok(false),
             // A signal: the loop looks which.
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(false),
-            Err(source) => return Err(failed(source)),
+            Err(source) => return Err(LiveError::Terminal { action: "read from the terminal", source }),
         }
-        patience = None;
-        let event = event::read().map_err(failed)?;
+        let event = event::read()
+            .map_err(|source| LiveError::Terminal { action: "read from the terminal", source })?;
         let is_over = match event {
             Event::Key(key) if is_suspend(&key) => {
                 screen.suspend()?;
@@ -145,18 +139,9 @@ fn keys(state: &mut State, screen: &mut Screen) -> Result<bool, LiveError> {
         if is_over {
             return Ok(true);
         }
+        patience = Duration::ZERO;
     }
     Ok(false)
-}
-
-/// True once the other end of the terminal is closed, of which no signal comes to a process that it does not control.
-/// Waits for that, for a key or for a signal, `longest` at most.
-fn is_gone(longest: Duration) -> bool {
-    let stdin = io::stdin();
-    let mut waits = [PollFd::new(&stdin, PollFlags::IN)];
-    let Ok(longest) = Timespec::try_from(longest) else { return false };
-    let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
-    poll(&mut waits, Some(&longest)).is_ok() && waits[0].revents().intersects(gone)
 }
 
 fn is_suspend(key: &KeyEvent) -> bool {
@@ -167,6 +152,60 @@ fn is_suspend(key: &KeyEvent) -> bool {
 fn thread_cpu_s() -> f64 {
     let used = clock_gettime(ClockId::ThreadCPUTime);
     used.tv_sec as f64 + used.tv_nsec as f64 * 1e-9
+}
+
+/// Tells when the other end of the terminal is closed, of which no signal comes to a process that it does not control.
+///
+/// Crossterm would read the end of a closed terminal again and again: then an input on which nothing comes takes its place.
+struct Closing {
+    is_closed: Arc<AtomicBool>,
+    /// Closed at the end: the thread waits for that too.
+    stop: Option<OwnedFd>,
+    /// The other end of that input, which would end if this were closed.
+    _silence: OwnedFd,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Closing {
+    fn watch() -> io::Result<Closing> {
+        let (stopped, stop) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (silent, silence) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+        let input = io::stdin().as_fd().try_clone_to_owned()?;
+        let is_closed = Arc::new(AtomicBool::new(false));
+        let closed = Arc::clone(&is_closed);
+        let thread = thread::Builder::new().name("terminal".into()).spawn(move || {
+            let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
+            loop {
+                // Nothing is asked for: what is gone is told all the same.
+                let mut waits = [&input, &stopped].map(|end| PollFd::new(end, PollFlags::empty()));
+                match poll(&mut waits, None) {
+                    Err(rustix::io::Errno::INTR) => continue,
+                    Ok(_) if !waits[1].revents().intersects(gone) && waits[0].revents().intersects(gone) => {
+                        closed.store(true, Ordering::SeqCst);
+                        // If that fails, nothing is worse than without it.
+                        let _ = dup2_stdin(&silent);
+                    }
+                    _ => {}
+                }
+                return;
+            }
+        })?;
+        Ok(Closing { is_closed, stop: Some(stop), _silence: silence, thread: Some(thread) })
+    }
+
+    fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::SeqCst)
+    }
+}
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // It ends at once, and has no panic to tell.
+            let _ = thread.join();
+        }
+    }
 }
 
 /// What is written for one screen: kept together, so that nobody sees a part of it, such as the blank one before.
