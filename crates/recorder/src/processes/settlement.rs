@@ -375,7 +375,8 @@ impl Census {
                 left.waiter = waiter;
                 usage -= left.usage;
             }
-            if waiter != parent || self.is_dead(parent) {
+            // One that is not in the table had ended, and was waited for, before this interval.
+            if waiter != parent || self.is_dead(parent) || self.key(parent).is_none() {
                 self.leave_above(Left { waiter, usage, owner: owner(entry), age: 0 });
             }
             // Which of those above is not known, unless the kernel has told who was the parent at the end. All get the
@@ -414,10 +415,10 @@ impl Census {
         }
     }
 
-    /// True for a process that has ended, whether somebody has waited for it or not.
+    /// True for a process that has ended and that nobody has waited for yet.
     fn is_dead(&self, pid: i32) -> bool {
         let found = self.table.binary_search_by_key(&pid, |entry| entry.pid);
-        found.map_or(true, |index| {
+        found.is_ok_and(|index| {
             self.table[index].ended.is_some() || self.table[index].facts.stat.state == b'Z'
         })
     }
