@@ -214,7 +214,7 @@ def test_the_screen_shows_the_figures_of_the_log(log, terminal):
         at = next(at for at, row in enumerate(rows) if "COMMANDS of" in row)
         first = next(one for one in largest(log, number, "commands") if one[0] == user)
         assert columns(rows[at + 1]) == first[1:]
-        # A wrong canary: the figures of another row are not taken for these. Intervals of a quiet machine may be alike.
+        # A wrong canary: the figures of another row are not taken for these. Intervals may be alike.
         assert columns(rows[at + 1])[1] != largest(log, number, "commands")[-1][2]
         shown.keys("Right")
     shown.keys("q")
