@@ -1,12 +1,9 @@
 """Importers: what other tools recorded becomes a log that every question reads.
 
 Each kind of file is a folder of this room with one `Importer`, and `IMPORTERS` is their one registry: the
-command line,
-its help and the messages follow from it. A file is recognised by its content, read as a stream in bounded
-memory, and
-written with the columns of the common vocabulary; what a tool does not record is null. Losses are counted
-among the
-incidents of the log, with their places.
+command line, its help and the messages follow from it. A file is recognised by its content, read as a stream
+in bounded memory, and written with the columns of the common vocabulary; what a tool does not record is null.
+Losses are counted among the incidents of the log, with their places.
 """
 
 from __future__ import annotations

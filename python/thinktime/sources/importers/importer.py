@@ -1,10 +1,9 @@
 """What every importer is: a name, what it recognises by content, and how it opens a file for reading.
 
 A kind of file is a folder of this room. Its ``__init__`` has the `Importer`: name, one line of help, the
-files that
-it recognises, the options that complete what its files do not tell; light, for the command line loads all.
-Its
-docstring says under *Limitations* what the log then lacks. Beside it stand the modules that read.
+files that it recognises, the options that complete what its files do not tell; light, for the command line
+loads all. Its docstring says under *Limitations* what the log then lacks. The modules that read stand beside
+it.
 """
 
 from __future__ import annotations

@@ -23,6 +23,8 @@ LINE_BYTES_MAX = 1 << 16
 """Longest line that is read."""
 NUMBER_CHARS_MAX = 30
 DAY_S = 86_400
+NAME_MAX = 255
+"""Longest name of a disk, user or command that is kept."""
 BANNER = re.compile(r"Linux (\S+) \((.{0,255}?)\)\s+(\S+)\s+(?:_(\S+)_\s+)?\((\d{1,6}) CPU\)")
 """Head line of sysstat: release, host, day, architecture, CPUs."""
 YEARS = range(1970, 2200)

@@ -12,6 +12,7 @@ from thinktime.sources.importers.interval import Interval, Row, Sums, is_stacked
 from thinktime.sources.importers.problems import Problems
 from thinktime.sources.importers.reports import (
     BANNER,
+    NAME_MAX,
     Amounts,
     Stamp,
     Times,
@@ -24,7 +25,6 @@ from thinktime.sources.importers.reports import (
 
 DISKS_MAX = 10_000
 """Most disks of a report that are kept."""
-NAME_MAX = 255
 SHARES_OFF = 1.0
 """Percents by which the shares, each rounded, may differ from 100 in all."""
 _UNITS = {"kB": 1024, "MB": 1 << 20, "Blk": 512, "sec": 512}

@@ -12,6 +12,7 @@ from thinktime.sources.importers.interval import Interval, Row
 from thinktime.sources.importers.problems import Problems
 from thinktime.sources.importers.reports import (
     BANNER,
+    NAME_MAX,
     Amounts,
     Stamp,
     Times,
@@ -26,7 +27,6 @@ USER_HZ = 100
 """Ticks per second in which /proc has the delays of a task."""
 TASKS_MAX = 200_000
 """Most tasks of a report that are kept."""
-NAME_MAX = 255
 OVER_CPUS = 1.1
 """Share of all CPUs above which a task's CPU time is damage."""
 READ = {
