@@ -105,6 +105,8 @@ struct Task {
     is_low_priority: bool,
     /// The last task of its process.
     is_last: bool,
+    /// Waits that the kernel told to be longer than the task's life.
+    impossible_waits: u64,
     /// CPU time and waiting of all tasks of the process, where it had several [ns].
     process_ns: Option<(u64, u64)>,
 }
@@ -175,6 +177,8 @@ pub(crate) struct Ends {
     drained: Option<Moment>,
     /// Times at which messages were lost, of which nothing was said yet.
     losses: u64,
+    /// Waits that were told to be longer than the life of their task, since the beginning.
+    impossible_waits: u64,
 }
 
 fn short() -> io::Error {
@@ -209,6 +213,7 @@ fn task(record: &[u8]) -> Option<Task> {
     let pages_max = u64_at(record, RESIDENT_MAX_OFFSET)?.saturating_mul(1024) / host::page_bytes();
     // Anything from nothing to a tick.
     let since_tick_ns = alive_ns.saturating_sub(wait_ns).saturating_sub(exact_ns).min(TICK_USUAL_NS) / 2;
+    let (io_delay_ns, swap_delay_ns) = (u64_at(record, IO_DELAY_OFFSET)?, u64_at(record, SWAP_DELAY_OFFSET)?);
     // The nice value is a byte with a sign.
     let (nice, class) = (*record.get(NICE_OFFSET)?, *record.get(CLASS_OFFSET)?);
     Some(Task {
@@ -220,8 +225,8 @@ fn task(record: &[u8]) -> Option<Task> {
         usage: Usage {
             exact_ns,
             wait_ns,
-            io_wait_ns: possible_wait_ns(u64_at(record, IO_DELAY_OFFSET)?, alive_ns),
-            swap_wait_ns: possible_wait_ns(u64_at(record, SWAP_DELAY_OFFSET)?, alive_ns),
+            io_wait_ns: possible_wait_ns(io_delay_ns, alive_ns),
+            swap_wait_ns: possible_wait_ns(swap_delay_ns, alive_ns),
             faults_minor,
             faults_major: u64_at(record, FAULTS_MAJOR_OFFSET)?,
             read_bytes: u64_at(record, READ_BYTES_OFFSET)?,
@@ -236,6 +241,7 @@ fn task(record: &[u8]) -> Option<Task> {
         elapsed_ns: nanoseconds(PROCESS_ELAPSED_OFFSET)?,
         is_low_priority: is_low_priority(i64::from(nice as i8), u64::from(class)),
         is_last: record.get(FLAG_OFFSET)? & AGROUP != 0,
+        impossible_waits: u64::from(io_delay_ns > alive_ns) + u64::from(swap_delay_ns > alive_ns),
         process_ns: None,
     })
 }
@@ -320,6 +326,11 @@ impl Exits {
         std::mem::take(&mut ends.losses)
     }
 
+    /// Waits that were told to be longer than the life of their task, since the beginning.
+    pub fn impossible_waits(&self) -> u64 {
+        self.ends.impossible_waits
+    }
+
     fn receive(&mut self, now: Moment) -> io::Result<()> {
         let mut received = 0u64;
         loop {
@@ -385,6 +396,7 @@ impl Ends {
 
     /// Adds a task to its process, which ends with the last one.
     fn end(&mut self, mut task: Task, now: Moment) {
+        self.impossible_waits += task.impossible_waits;
         if let Some(part) = self.parts.remove(&task.process) {
             task.usage += part.usage;
             task.ticks_ns.0 = task.ticks_ns.0.saturating_add(part.ticks_ns.0);
@@ -689,6 +701,7 @@ pub(crate) mod tests {
         }
         let delays: Vec<_> = ends.departures.single.iter().map(|one| one.usage.io_wait_ns).collect();
         assert_eq!(delays, [0, 799_000_000, 800_000_000]);
+        assert_eq!(ends.impossible_waits, 2);
     }
 
     #[test]

@@ -217,7 +217,8 @@ impl Watch {
                 "exits_lost": each.exits_lost,
                 "scan_cpu_s": each.tried,
                 "unreadable_processes_max": each.unreadable_max,
-                "implausible_growths_dropped": each.census.implausible,
+                "implausible_growths_dropped":
+                    each.census.implausible + each.exits.as_ref().map_or(0, Exits::impossible_waits),
             }),
         }
     }
