@@ -344,9 +344,10 @@ def delays_accounted():
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may switch the accounting of delays on")
 @pytest.mark.skipif(shutil.which("setpriv") is None, reason="setpriv: not installed")
 def test_waits_for_a_disk_are_counted_where_the_kernel_accounts_them(tmp_path):
-    # Several programs: where a kernel tells of one that it waited since boot, nothing is known of it (of 400 writes in
-    # one program, this happened in 2 of 12 runs).
-    writes = "for i in 1 2 3 4 5 6 7 8 9 10; do dd if=/dev/zero of=$0 bs=4k count=40 oflag=dsync 2>/dev/null; done"
+    # Several programs: where a kernel tells of one that it waited since boot, nothing is known of it
+    # (of 400 writes in one program, this happened in 2 of 12 runs).
+    write = "dd if=/dev/zero of=$0 bs=4k count=40 oflag=dsync 2>/dev/null"
+    writes = f"for i in 1 2 3 4 5 6 7 8 9 10; do {write}; done"
     load = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "sh", "-c", writes]
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
         Path(folder).chmod(0o777)
