@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -56,6 +57,29 @@ def test_a_part_of_a_simulation_says_so(tmp_path: Path, capsys: pytest.CaptureFi
     assert '"is_ended": false' in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("mode", ["create", "replace", "resume"])
+def test_an_interruption_before_the_marker_is_told_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: Literal["create", "replace", "resume"]
+) -> None:
+    path = tmp_path / "run"
+    setting: dict[str, object] = {"users": 2, "length": 60.0}
+    if mode != "create":
+        simulate("apl360", setting, seed=2 if mode == "replace" else 1).record(path)
+    made = resume(path, replications=8) if mode == "resume" else simulate("apl360", setting, replications=8)
+    replace = Path.replace
+
+    def stopped(draft: Path, marker: Path) -> Path:
+        monkeypatch.setattr(Path, "replace", replace)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        made.record(path, mode=mode)
+    asked, held = (9, 2) if mode == "resume" else (8, 1)
+    assert Log.open(path).unfinished.startswith(f"{held} of {asked} replications are in the log")
+    assert [defect.severity for defect in Log.open(path).check()] == ["note"]
+
+
 def test_the_rest_completes_it_and_a_whole_one_says_nothing(tmp_path: Path) -> None:
     path, whole = tmp_path / "run", tmp_path / "whole"
     part(path)
@@ -66,6 +90,9 @@ def test_the_rest_completes_it_and_a_whole_one_says_nothing(tmp_path: Path) -> N
         assert len(log.manifest["sessions"]) == 8
         assert log.unfinished == ""
         assert log.check() == []
+    # Interrupted after the last one, before the marker was removed.
+    (whole / "unfinished").write_text("8\n")
+    assert Log.open(whole).unfinished == ""
     part(whole.with_name("third"))
     simulate("apl360", {"users": 2, "length": 60.0}, seed=1).record(whole.with_name("third"), mode="replace")
     assert Log.open(whole.with_name("third")).unfinished == ""

@@ -409,9 +409,10 @@ class Log:
     def asked(self) -> int | None:
         """Replications asked for, of a simulation of which not all are in the log; None if all are."""
         try:
-            return int((Path(self.path) / UNFINISHED).read_text(encoding="ascii"))
+            asked = int((Path(self.path) / UNFINISHED).read_text(encoding="ascii"))
         except (OSError, ValueError):
             return None
+        return asked if asked > len(self.manifest["sessions"]) else None
 
     @property
     def unfinished(self) -> str:

@@ -343,16 +343,32 @@ class Simulated(Result):
             The log exists and `mode` is ``"create"``, or it cannot be written.
         """
         numbers = self.responses["replication"]
-        marker = Path(path) / UNFINISHED
-        for done, number in enumerate(numbers):
-            opened = mode if done == 0 else "resume"
-            _call(self._simulation.record, Path(path), opened, self.seed, number, self._replications, trace)
-            # Each replication is complete in itself: nothing else tells a part of them from all.
-            if done == 0 and len(numbers) > 1:
-                marker.write_text(f"{numbers[-1] + 1}\n", encoding="ascii")
-            if progress is not None:
-                progress(done + 1)
+        marker, manifest = Path(path) / UNFINISHED, Path(path) / "manifest.json"
+        before = manifest.read_bytes() if manifest.is_file() else None
+        try:
+            for done, number in enumerate(numbers):
+                opened = mode if done == 0 else "resume"
+                _call(
+                    self._simulation.record, Path(path), opened, self.seed, number, self._replications, trace
+                )
+                # Each replication is complete in itself: nothing else tells a part of them from all.
+                if done == 0 and len(numbers) > 1:
+                    _mark(marker, numbers[-1] + 1)
+                if progress is not None:
+                    progress(done + 1)
+        except KeyboardInterrupt:
+            # It may have come between the first replication and the marker.
+            if len(numbers) > 1 and manifest.is_file() and manifest.read_bytes() != before:
+                _mark(marker, numbers[-1] + 1)
+            raise
         marker.unlink(missing_ok=True)
+
+
+def _mark(marker: Path, asked: int) -> None:
+    """Write the number of replications asked for into the log; the file is there as a whole or not at all."""
+    draft = marker.with_suffix(".new")
+    draft.write_text(f"{asked}\n", encoding="ascii")
+    draft.replace(marker)
 
 
 def simulate(
