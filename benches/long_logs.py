@@ -30,12 +30,12 @@ REQUESTS = {
 """Requests of a user per second, and what one costs the system [s]."""
 ALONE = """
 import sys, time
-from thinktime.analyses import load
+from thinktime.analyses import analyse
 from thinktime.log import Log
 from thinktime.stats.estimate import NotApplicable
-analysis, log = load(sys.argv[1]), Log.open(sys.argv[2])
+log = Log.open(sys.argv[2])
 began = time.process_time()
-result = analysis.analyse(log)
+result = analyse(sys.argv[1], log)
 cpu_s = time.process_time() - began
 # Not ru_maxrss: that begins with the size of the process that started this one.
 peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))

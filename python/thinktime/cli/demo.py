@@ -157,6 +157,7 @@ def _scale(demand: _InteractionDemand, cpus: int) -> Scale:
 
 def _report(output: Path, page: Path) -> None:
     from thinktime import reports
+    from thinktime.documents.document import Finding
     from thinktime.documents.render import render
     from thinktime.log import Log
 
@@ -164,11 +165,12 @@ def _report(output: Path, page: Path) -> None:
     document = reports.report(log)
     sized = _sized(log)
     if sized is not None:
-        document = replace(document, sections=(*document.sections, sized))
+        news = Finding(sized.summary[0], section=sized.name)
+        findings = (news, *document.findings)
+        document = replace(document, findings=findings, sections=(*document.sections, sized))
     page.write_text(render(document, "html"), encoding="utf-8")
-    messages.lines(f"- {finding.text}" for finding in document.findings[:5])
+    messages.lines(f"- {finding.text}" for finding in document.findings[:6])
     if sized is not None:
-        messages.line(f"- {sized.summary[0]}")
         messages.note(f"another machine, other users: thinktime size {output} -o size.html")
     messages.line(f"{page}")
 

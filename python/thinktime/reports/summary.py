@@ -57,7 +57,12 @@ def findings(facts: LogFacts) -> tuple[Finding, ...]:
         _scheduling(facts),
     )
     told = (finding for finding in news if finding is not None)
-    return (*_attention(facts), *told, *_warnings(facts), *_next(facts))
+    attention = _attention(facts)
+    checks = facts.health
+    # That all is well is news where most was examined, and a reservation where little was.
+    if checks is not None and not checks.found and 2 * len(checks.unmeasured) > len(checks.checks):
+        return (*told, *attention, *_warnings(facts), *_next(facts))
+    return (*attention, *told, *_warnings(facts), *_next(facts))
 
 
 def _attention(facts: LogFacts) -> list[Finding]:
