@@ -259,8 +259,9 @@ def eligible(prediction: Prediction) -> Section:
         name="paging-levels",
         title="How many processes should be eligible?",
         summary=(
-            f"Throughput is greatest with {best} eligible: {share} of the processors' time is useful then. "
-            f"From {low:g} to {high:g} it is nearly as high (at least 95 % of that).",
+            "If a fixed number of processes is always eligible, and each begins with none of its pages in "
+            f"core, throughput is greatest with {best}: {share} of the processors' time is useful then. "
+            f"From {low:g} to {high:g} processes it is nearly as high (at least 95 % of that).",
             f"The machine thrashes from {thrashing:g} on: its throughput is less than half."
             if math.isfinite(thrashing)
             else "It does not thrash within the range searched.",

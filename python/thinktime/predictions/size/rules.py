@@ -10,6 +10,7 @@ import numpy as np
 
 from thinktime.documents.document import Col, Cols, Table
 from thinktime.models.sizing import fit
+from thinktime.predictions.size import fits
 from thinktime.predictions.size.goals import Goal
 from thinktime.predictions.size.measured import Measured
 
@@ -254,21 +255,24 @@ def _ours(past: Case, truth: UserRange | None) -> Judged:
 
 
 def _met(case: Case) -> UserRange | None:
-    """Bounds of the number of users who met the goal in the whole log; None where it was not measured."""
-    goal = case.goal
+    """Bounds of the number of users who met the goal in the whole log; None where it was not measured.
+
+    Between them are the numbers of which the intervals of what was measured do not say.
+    """
+    goal, measured = case.goal, case.measured
     if goal is None or goal.quantile not in (None, 0.9):
         return None
+    limit = goal.limit * (case.alone_s if goal.relative else 1.0)
     met = 0
-    for one in case.measured.stretches:
-        if goal.kind == "utilisation":
-            if one.machine_cpu is None:
-                return None
-            value = one.machine_cpu / case.measured.machine.cpus
-        else:
-            value = (one.response if goal.quantile is None else one.p90).value
-        if value > goal.limit * (case.alone_s if goal.relative else 1.0):
+    for one in measured.stretches:
+        value = fits.quantity(goal, one, measured.machine.cpus)
+        if value is None:
+            return None
+        is_met = fits.judged(goal, value, (limit, limit))
+        if is_met is False:
             return UserRange(low=met, high=one.users - 1)
-        met = one.users
+        if is_met:
+            met = one.users
     return UserRange(low=met, high=None)
 
 
