@@ -62,6 +62,7 @@ def test_parameters_are_those_of_the_system(place: Path) -> None:
     parameters = [item.name for item in find("ctss").parameters]
     expected = {f"{name}=" for name in parameters if name.startswith("d")}
     assert completed("thinktime simulate ctss -p d", place) == expected
+    assert completed("thinktime systems ctss d", place) == {name for name in parameters if name[0] == "d"}
 
 
 def test_columns_are_those_of_the_log(place: Path) -> None:

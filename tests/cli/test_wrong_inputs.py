@@ -137,6 +137,7 @@ CASES: dict[str, str | tuple[str, ...]] = {
     "experiment design.toml": "did you mean",
     "experiment bad.toml --replications 1": ("--replications 1", "at least 2"),
     "systems apl": "did you mean apl360?",
+    "systems apl360 schedule": "did you mean scheduler?",
     "systems apl360 --format html": "text, json or csv",
     "scripts mftn": "did you mean",
     "scripts --check nosuch.toml": "nosuch.toml",

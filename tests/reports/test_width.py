@@ -13,9 +13,10 @@ import pytest
 
 from thinktime import reports
 from thinktime.analyses import QUESTIONS
-from thinktime.cli import destination
+from thinktime.cli import destination, run
 from thinktime.documents.document import Column, Section, Table
 from thinktime.documents.render import render, render_section
+from thinktime.sources.simulated import find, systems
 
 CLI = [sys.executable, "-c", "from thinktime.cli import main; main()"]
 
@@ -125,3 +126,16 @@ def test_progress_is_shown_on_a_terminal_alone(log):
     assert on_terminal(80, "-q", "report", str(log.path), stream="stderr") == ""
     done = subprocess.run([*CLI, "report", str(log.path)], capture_output=True, text=True, check=True)
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("name", [system.name for system in systems()])
+def test_the_parameters_of_a_system_are_a_table_of_80_columns(name, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run(["systems", name]) == 0
+    text = capsys.readouterr().out
+    assert widest(text) <= 80
+    (header,) = (
+        line for line in text.splitlines() if line.split() == ["parameter", "default", "description"]
+    )
+    begins = {line[: header.index("default")].strip() for line in text.partition(header)[2].splitlines()[2:]}
+    assert begins - {""} == {item.name for item in find(name).parameters}

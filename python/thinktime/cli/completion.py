@@ -50,6 +50,11 @@ def parameters() -> list[str]:
     return [f"{parameter['name']}=" for parameter in by_name[name]]
 
 
+def parameter_names() -> list[str]:
+    """Parameters of the system that has been typed."""
+    return [parameter.removesuffix("=") for parameter in parameters()]
+
+
 def _typed() -> list[str]:
     """Words of the line so far; where an option has no value yet, Click does not read the arguments."""
     return (os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or "").split()

@@ -9,10 +9,14 @@ import typer
 
 from thinktime.cli import completion, messages
 from thinktime.cli.destination import SectionForm, width
+from thinktime.errors import InputError, offered
 
 if TYPE_CHECKING:
     from thinktime.documents.document import Section
-    from thinktime.sources.simulated import System
+    from thinktime.sources.simulated import System, SystemParameter
+
+NUMBERS_CHARS_MAX = 20
+"""Longest list of the numbers of a distribution in a table."""
 
 
 def command(
@@ -20,6 +24,14 @@ def command(
         str | None,
         typer.Argument(
             metavar="SYSTEM", help="System whose parameters are listed.", autocompletion=completion.systems
+        ),
+    ] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="PARAMETER",
+            help="Parameters of which everything is shown; by default, all of them in short.",
+            autocompletion=completion.parameter_names,
         ),
     ] = None,
     form: Annotated[SectionForm, typer.Option("--format", help="Format of the tables.")] = "text",
@@ -32,12 +44,19 @@ def command(
 
       thinktime systems apl360
 
+      thinktime systems apl360 scheduler time_slice
+
       thinktime systems apl360 --format csv
     """
     from thinktime.documents.render import render_section
     from thinktime.sources.simulated import find, systems
 
-    section = _list(systems()) if name is None else _parameters(find(name))
+    if name is None:
+        section = _list(systems())
+    elif names or form != "text":
+        section = _parameters(find(name), names or [])
+    else:
+        section = _in_short(find(name))
     messages.rendered(render_section(section, form, width()))
 
 
@@ -60,13 +79,42 @@ def _list(systems: tuple[System, ...]) -> Section:
     )
 
 
-def _parameters(system: System) -> Section:
+def _in_short(system: System) -> Section:
+    """All parameters of a system, a line or two for each."""
     from thinktime.documents.document import Col, Section, Table
 
     table = Table.of(
         system.parameters,
         Col("parameter", lambda item: item.name),
-        Col("default", lambda item: _default(item.default)),
+        Col("default", lambda item: _default(item)),
+        Col("description", lambda item: item.description),
+        name="parameters",
+        caption=f"Parameters of {system.name}",
+    )
+    return Section(
+        name="parameters",
+        title=f"Which parameters does {system.name} have?",
+        summary=(
+            system.summary,
+            f"`thinktime systems {system.name} {system.parameters[0].name}` says what is allowed for a "
+            "parameter, and where its default is from; `--format csv` says it of all.",
+        ),
+        tables=(table,),
+    )
+
+
+def _parameters(system: System, names: list[str]) -> Section:
+    """Everything about the parameters that are named, or about all."""
+    from thinktime.documents.document import Col, Section, Table
+
+    known = {item.name: item for item in system.parameters}
+    for name in names:
+        if name not in known:
+            raise InputError(f"{system.name} has no parameter {name}; {offered(name, known)}")
+    table = Table.of(
+        [known[name] for name in names] or system.parameters,
+        Col("parameter", lambda item: item.name),
+        Col("default", lambda item: _value(item.default)),
         Col("unit", lambda item: item.unit),
         Col("allowed", lambda item: item.allowed.removeprefix("give ")),
         Col("description", lambda item: item.description),
@@ -83,7 +131,19 @@ def _parameters(system: System) -> Section:
     )
 
 
-def _default(value: Any) -> str:
+def _default(item: SystemParameter) -> str:
+    """Default with its unit, a distribution in short form, without its numbers where they are many."""
+    value = item.default
+    if isinstance(value, dict) and "kind" in value:
+        numbers = ", ".join(f"{key}={json.dumps(of)}" for key, of in value.items() if key != "kind")
+        if len(numbers) > NUMBERS_CHARS_MAX:
+            numbers = "..."
+        return f"{value['kind']}({numbers})" + (f" {item.unit}" if item.unit else "")
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return f"{value} {item.unit}" if is_number and item.unit else _value(value)
+
+
+def _value(value: Any) -> str:
     if value is None:
         return "required"
     return value if isinstance(value, str) else json.dumps(value)
