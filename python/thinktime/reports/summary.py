@@ -59,8 +59,14 @@ def findings(facts: LogFacts) -> tuple[Finding, ...]:
     told = (finding for finding in news if finding is not None)
     attention = _attention(facts)
     checks = facts.health
-    # That all is well is news where most was examined, and a reservation where little was.
-    if checks is not None and not checks.found and 2 * len(checks.unmeasured) > len(checks.checks):
+    is_full = facts.limit is not None and facts.limit[1].value >= SATURATED
+    # That nothing is beyond its limit is news where most was examined and nothing was exhausted; else it
+    # is a reservation.
+    if (
+        checks is not None
+        and not checks.found
+        and (is_full or 2 * len(checks.unmeasured) > len(checks.checks))
+    ):
         return (*told, *attention, *_warnings(facts), *_next(facts))
     return (*attention, *told, *_warnings(facts), *_next(facts))
 
@@ -112,7 +118,21 @@ def _limit(facts: LogFacts) -> Finding | None:
             f"This load does not saturate the machine: {name} was exhausted in only {often} of the intervals."
         )
         return Finding(text, section="saturation")
-    return Finding(f"The limit is {name}, exhausted in {often} of the intervals.", section="saturation")
+    waits = _waits_for_cpu(facts) if name == "the CPU" else ""
+    return Finding(
+        f"The limit is {name}, exhausted in {often} of the intervals{waits}.", section="saturation"
+    )
+
+
+def _waits_for_cpu(facts: LogFacts) -> str:
+    """Words on how long programs waited for a CPU, where that is no finding of its own."""
+    checks = facts.health.checks if facts.health is not None else ()
+    for check in checks:
+        if check.kind == "cpu_wait" and check.unit == "" and check.value is not None and not check.found:
+            return (
+                f"; programs waited {shown.quantity(check.value, 's')} for it for each second that they used"
+            )
+    return ""
 
 
 def _waiting(facts: LogFacts) -> Finding | None:

@@ -266,6 +266,19 @@ def test_the_report_of_a_machine_that_is_well_says_so(tmp_path):
     assert plain(document.findings[0].text).startswith("Of 14 things examined, none is beyond its limit.")
 
 
+def test_an_exhausted_cpu_for_which_few_wait_is_told_before_all_is_well(tmp_path):
+    tables = healthy("office", 5)
+    samples, used_s = tables["samples"], np.full(INTERVALS, float(CPUS))
+    samples |= {"user_s": 0.7 * used_s, "system_s": 0.3 * used_s, "idle_s": 0.0 * used_s}
+    samples["steal_s"] = 0.0 * used_s
+    tables["users"] = {"uid:1000": {"cpu_exact_s": 0.99 * used_s, "run_delay_s": 0.198 * used_s}}
+    document = reports.build([write(tmp_path / "log", tables)])
+    texts = [plain(item.text) for item in document.findings]
+    (limit,) = (at for at, text in enumerate(texts) if text.startswith("The limit is the CPU"))
+    assert "; programs waited 200 ms for it for each second that they used" in texts[limit]
+    assert texts[limit + 1].startswith("Of 14 things examined, none is beyond its limit.")
+
+
 def test_work_at_low_priority_saturates_nothing(tmp_path):
     tables = healthy("office", 5)
     niced(tables)
