@@ -38,7 +38,7 @@ def pseudonym(frame):
     return frame.with_columns(user="uid:" + letters + "q" + number.cast(pl.String), kind=kind)
 
 
-def write(path, cpu, *, beats: int = 0, memory_gb: float = 0.5, low: float = 0.0, shown=lambda frame: frame):
+def write(path, cpu, *, beats=0, memory_gb=0.5, low=0.0, options=None, shown=lambda frame: frame):
     """Log of users with CPU time per second `cpu` of shape (users, intervals); 0 where idle.
 
     `low` CPUs are used at low priority; `shown` changes the rows that have a user.
@@ -63,7 +63,7 @@ def write(path, cpu, *, beats: int = 0, memory_gb: float = 0.5, low: float = 0.0
         "memory_total_bytes": [int(16 * GB)] * size,
         "memory_available_bytes": [int((15 - memory_gb * len(cpu)) * GB)] * size,
     }
-    with LogWriter.open(path, source="test", machine={"cpus": CPUS}, start_us=0) as writer:
+    with LogWriter.open(path, source="test", machine={"cpus": CPUS}, options=options, start_us=0) as writer:
         writer.write("samples", pl.DataFrame(samples))
         writer.write("users", shown(pl.DataFrame(rows)))
         for at in range(0, size if beats else 0, beats or 1):
@@ -315,6 +315,10 @@ def test_degenerate_logs_are_refused_with_the_reason(tmp_path):
     idle = activity(Log.open(write(tmp_path / "idle", np.zeros((3, 40)))), "idle")
     assert isinstance(idle, NotApplicable)
     assert "no user who is a person" in idle.reason
+    assert "--by uid" in idle.remedy
+    # Recorded so already: another way to tell them apart is needed.
+    by_uid = activity(Log.open(write(tmp_path / "uid", np.zeros((3, 40)), options={"by": "uid"})), "uid")
+    assert "--by session" in by_uid.remedy
 
 
 def test_one_user_gets_an_answer_that_says_so(tmp_path, capsys):

@@ -11,7 +11,7 @@ from thinktime.analyses.users.analysis import OTHERS
 from thinktime.documents import charts
 from thinktime.documents import format as shown
 from thinktime.documents.document import Col, Cols, Figure, Key, Section, Table
-from thinktime.documents.wording import few_attributed, listed, refused, worded
+from thinktime.documents.wording import few_attributed, listed, refused, whole, worded
 from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _commands(commands: Sequence[Command]) -> Table:
             Col("most memory", lambda item: item.memory_bytes, unit="byte"),
             Col("read", lambda item: item.read_bytes, unit="byte"),
             Col("made dirty", lambda item: item.written_bytes, unit="byte"),
-            Col("started", lambda item: item.started),
+            Col("started", lambda item: whole(item.started)),
         ),
         name="users-commands",
         caption="Commands by CPU time, with those of the longest waits, the most memory and the most data",
@@ -181,7 +181,7 @@ def _groups(groups: Sequence[Group]) -> Table:
             Col("stalled on disks", lambda group: group.psi_io_some_s, unit="s"),
             Col("most memory", lambda group: group.memory_bytes, unit="byte"),
             Col("limit of memory", lambda group: group.memory_limit_bytes, unit="byte"),
-            Col("killed", lambda group: group.memory_oom_kills),
+            Col("killed", lambda group: whole(group.memory_oom_kills)),
         ),
         name="users-groups",
         caption="Control groups by CPU time",

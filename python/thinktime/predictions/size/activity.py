@@ -74,6 +74,19 @@ class Activity:
     """Utilisation of the CPUs by number of users present, ascending, of those seen for long enough."""
 
 
+def _nobody(log: Log) -> NotApplicable:
+    """Answer for a log in which no user is a person."""
+    reason = f"{log.path.name} has no user who is a person"
+    sessions = facts.sessions(log)
+    if not sessions or sessions[-1].facts.table("options").text("by") != "uid":
+        return NotApplicable(reason, REMEDY)
+    return NotApplicable(
+        f"{reason}: none of the accounts in it is one with which people log in (uid 1000 and above)",
+        "people who share an account, root too, are told apart by their sessions: thinktime record "
+        "--by session",
+    )
+
+
 def activity(log: Log, name: str) -> Activity | NotApplicable:
     """Use of the machine by its users, from the tables `users`, `presence` and `samples`.
 
@@ -93,7 +106,7 @@ def activity(log: Log, name: str) -> Activity | NotApplicable:
         )
     used = _used(log, observed)
     if not used.keys:
-        return NotApplicable(f"{log.path.name} has no user who is a person", REMEDY)
+        return _nobody(log)
     busy = observed.columns["cpu_exact_s"]
     busy = np.where(np.isnan(busy), observed.total(BUSY), busy)
     length = observed.length_s
