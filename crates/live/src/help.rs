@@ -2,7 +2,7 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::screen::{Canvas, Run};
+use crate::canvas::{Canvas, Run};
 use crate::state::State;
 use crate::words;
 

@@ -8,7 +8,7 @@
 //! reel        the parts of a log in order, the interval that is asked for, and what was written meanwhile
 //! figures     what the screen shows of one interval
 //! state       which interval, which user, in which order: what the keys change
-//! screen      the state drawn, with `tables`, `help`, `words` and `palette`
+//! screen      the state drawn on a `canvas`, with `tables`, `help`, `words` and `palette`
 //! terminal    the terminal taken and given back, and the loop
 //! ```
 //!
@@ -16,6 +16,7 @@
 //! What the log does not have is shown as `-`, never as zero. The screen does not predict how many users fit; whoever
 //! can (`thinktime size`) hands the answer over ([`Shared::predict`]).
 
+mod canvas;
 mod clock;
 mod error;
 mod figures;

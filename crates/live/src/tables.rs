@@ -2,8 +2,8 @@
 
 use ratatui::style::Style;
 
+use crate::canvas::{Canvas, Run};
 use crate::figures::Line;
-use crate::screen::{Canvas, Run};
 use crate::state::{Sort, State};
 use crate::words::{ABSENT, bytes, percent_or_absent};
 
