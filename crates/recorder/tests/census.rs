@@ -150,6 +150,30 @@ fn a_command_that_came_and_went_between_samples_belongs_to_who_waited_for_it() {
     assert!((700 * MS..=701 * MS).contains(&found), "{found}");
 }
 
+/// Without messages, children that were seen say whose the others are, but not where process 1 waits for orphans.
+#[test]
+fn one_orphan_that_was_seen_does_not_make_its_user_the_owner_of_all_others() {
+    for (is_orphan, expected) in [(true, (50, 900)), (false, (950, 0))] {
+        let (mut kernel, mut observer) = (Kernel::new(), Observer::new());
+        let daemon = kernel.fork(1, 0);
+        let waiter = if is_orphan { 1 } else { daemon };
+        observer.sample(&mut kernel, &[]);
+        let seen = kernel.fork(waiter, 1000);
+        kernel.run(seen, 50 * MS);
+        observer.sample(&mut kernel, &[]);
+        kernel.exit(seen);
+        let unseen = kernel.fork(waiter, if is_orphan { 2000 } else { 1000 });
+        kernel.run(unseen, 900 * MS);
+        kernel.exit(unseen);
+        observer.sample(&mut kernel, &[]);
+        observer.sample(&mut kernel, &[]);
+        let found = (counted(&observer, 1000), counted(&observer, 0));
+        for (found_ns, expected_ms) in [(found.0, expected.0), (found.1, expected.1)] {
+            assert!(found_ns.abs_diff(expected_ms * MS) <= 20 * MS, "{is_orphan}: {found:?}");
+        }
+    }
+}
+
 #[test]
 fn a_users_last_work_is_not_charged_to_the_daemon_that_waited() {
     let (mut kernel, mut observer) = (Kernel::new(), Observer::new());
