@@ -87,7 +87,7 @@ def _in_short(system: System) -> Section:
         system.parameters,
         Col("parameter", lambda item: item.name),
         Col("default", lambda item: _default(item)),
-        Col("description", lambda item: item.description),
+        Col("description", _described),
         name="parameters",
         caption=f"Parameters of {system.name}",
     )
@@ -141,6 +141,11 @@ def _default(item: SystemParameter) -> str:
         return f"{value['kind']}({numbers})" + (f" {item.unit}" if item.unit else "")
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return f"{value} {item.unit}" if is_number and item.unit else _value(value)
+
+
+def _described(item: SystemParameter) -> str:
+    """What a parameter is; one that must be given, with what may be given."""
+    return f"{item.description}: {item.allowed}" if item.default is None else item.description
 
 
 def _value(value: Any) -> str:
