@@ -364,7 +364,7 @@ def test_an_error_of_arithmetic_on_a_sound_log_stays_what_it_is(recorded, monkey
         thinktime.analyse("users", recorded)
 
 
-def test_users_who_were_hardly_seen_do_not_stand_for_the_machine(tmp_path, recorded, commands):
+def test_users_who_were_hardly_seen_do_not_stand_for_the_machine(tmp_path, recorded, commands, capsys):
     log = tmp_path / "log"
     shutil.copytree(recorded, log)
     manifest = read_manifest(log)
@@ -375,8 +375,13 @@ def test_users_who_were_hardly_seen_do_not_stand_for_the_machine(tmp_path, recor
     said = "17.3 % of the CPU time could be attributed to users"
     for text in printed[1:]:
         assert said in " ".join(text.split()), text
+    report = " ".join(printed[1].split())
+    assert said in report
+    assert "for each second that they used" not in report
     assert "had 100 % of the CPU time" not in printed[2]
     assert "of attributed CPU time" in printed[2]
+    assert run(["size", str(log)]) == 2
+    assert "only 17.3 % of the CPU time" in " ".join(capsys.readouterr().err.split())
 
 
 def test_users_may_exceed_the_machine_by_the_time_between_both_readings(tmp_path, recorded):

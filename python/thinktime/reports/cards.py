@@ -53,7 +53,7 @@ def _waited(facts: LogFacts) -> Highlight | None:
     """Time that users' programs waited for a CPU."""
     users = facts.users.users if facts.users is not None else ()
     waited = [user.run_delay_s for user in users if user.run_delay_s is not None]
-    if not waited:
+    if not waited or facts.users_partial is not None:
         return None
     used = shown.quantity(sum(user.cpu_s or 0.0 for user in users), "s")
     return Highlight(

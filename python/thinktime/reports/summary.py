@@ -16,7 +16,7 @@ from thinktime.analyses.response.decomposition_section import crowd
 from thinktime.analyses.response.decomposition_section import sentence as parts_sentence
 from thinktime.documents import format as shown
 from thinktime.documents.document import Finding
-from thinktime.documents.wording import bare, capital, few_attributed, listed, noun, one_of, share
+from thinktime.documents.wording import bare, capital, listed, noun, one_of, share
 from thinktime.reports.summary_facts import SATURATED, LogFacts
 from thinktime.stats.estimate import NotApplicable
 
@@ -259,9 +259,6 @@ def _warnings(facts: LogFacts) -> list[Finding]:
             "numbers of users in this report are those asked for. Give each number more time (--step)."
         )
         warnings.append(Finding(text, section="recording", tone="warning"))
-    partial = facts.users_partial
-    if partial is not None:
-        warnings.append(Finding(few_attributed(partial), section="users", tone="warning"))
     if 0 < record.intervals < SHORT:
         text = (
             f"Only {shown.count(record.intervals, 'interval')} recorded: most confidence intervals are wide."
@@ -344,6 +341,9 @@ def _relief(facts: LogFacts) -> list[tuple[str, str]]:
         return []
     if by_users and facts.users is None and facts.simulated:
         return []
+    if by_users and facts.users_partial is not None:
+        whose = "record as root, outside of a PID namespace, to see whose they are"
+        return [(f"The CPU is the limit, and user programs use most of it: {whose}.", "saturation")]
     if by_users and facts.users is None:
         whose = "`thinktime record --by uid` tells whose they are"
         return [(f"The CPU is the limit, and user programs use most of it: {whose}.", "saturation")]

@@ -109,6 +109,11 @@ def with_a_gap(tables):
     tables["samples"]["start"] = pl.Series(begun).cast(pl.Datetime("us", "UTC"))
 
 
+def hidden(tables):
+    contended(tables)
+    return {"users": {"attributed_s": 12.0, "exact_s": 300.0}, "exact_time": "/proc/schedstat"}
+
+
 WRONG = {
     "contended": (contended, {"held_up", "cpu_wait"}, "While alice used 1.8 of 2 CPUs"),
     "niced": (niced, {"low_priority"}, "at low priority (nice)"),
@@ -152,6 +157,7 @@ WRONG = {
         "The kernel killed 300 processes for lack of memory in /lab.slice",
     ),
     "inherited": (inherited, {"inherited"}, "90.0 s may be of others"),
+    "hidden": (hidden, {"unattributed"}, "4.00 % of the CPU time could be attributed to users"),
     "gap": (with_a_gap, {"gaps"}, "Nothing was recorded for 1 min, in 1 gap."),
 }
 
@@ -160,8 +166,8 @@ WRONG = {
 def test_what_is_wrong_is_found_and_told(name, tmp_path):
     change, expected, words = WRONG[name]
     tables = healthy("files" if "disk" in name or "reads" in name else "office", 5)
-    change(tables)
-    result = analyse(write(tmp_path / "log", tables))
+    recorder = change(tables)
+    result = analyse(write(tmp_path / "log", tables, recorder=recorder))
     assert kinds(result) == expected
     told = [plain(sentence(check)) for check in result.found]
     assert any(words in text for text in told), told

@@ -30,6 +30,7 @@ CHECKS: tuple[Callable[[Readings], Check], ...] = (
     devices.slow_reads,
     devices.faulty_network,
     devices.steady_network,
+    owners.unattributed,
     owners.inherited,
     owners.gaps,
 )

@@ -87,6 +87,7 @@ def slow_reads(log: Readings) -> Check:
         value=value,
         unit="s",
         limit=READ_LIMIT_S,
+        instead="" if times else "too few reads",
         found=found,
         evidence=("disks.read_wait_s", "disks.reads"),
         section="disks",

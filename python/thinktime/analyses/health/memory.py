@@ -85,6 +85,7 @@ def reclaim(log: Readings) -> Check:
         unit="share",
         limit=RECLAIM_LIMIT,
         below=True,
+        instead="" if scanned else "none examined",
         found=found,
         evidence=("samples.pages_reclaimed", "samples.pages_scanned"),
         section="rates",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from thinktime.log.facts import ATTRIBUTED_LEAST
 from thinktime.analyses.health.readings import Readings
 from thinktime.analyses.health.result import Check
 
@@ -13,7 +14,9 @@ most requests already wait; one period in ten is felt by one request in ten."""
 THROTTLED_LEAST = 0.01
 """Time stopped per second of the record below which nobody notices."""
 INHERITED_LIMIT = 0.05
-"""Share of the CPU time whose owner nobody saw: the table of users may be wrong by as much."""
+"""Share of the CPU time that was counted for those who waited: the table of users may be wrong by as much."""
+UNATTRIBUTED_LIMIT = 1.0 - ATTRIBUTED_LEAST
+"""Share of the CPU time of processes hidden from the recorder: no sentence about users holds for the machine."""
 GAPS_LIMIT = 0.01
 """Share of the stretch in which nothing was measured."""
 LISTED_MAX = 3
@@ -113,6 +116,23 @@ def inherited(log: Readings) -> Check:
         }
         if found
         else {},
+    )
+
+
+def unattributed(log: Readings) -> Check:
+    """Share of the CPU time of processes that the recorder may not see."""
+    value = None if log.attributed is None else 1.0 - log.attributed
+    found = value is not None and value > UNATTRIBUTED_LIMIT
+    return Check(
+        kind="unattributed",
+        value=value,
+        unit="share",
+        limit=UNATTRIBUTED_LIMIT,
+        found=found,
+        evidence=("recorder.users",),
+        section="users",
+        rank=3,
+        values={"share": log.attributed} if found else {},
     )
 
 

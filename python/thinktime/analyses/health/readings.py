@@ -53,7 +53,10 @@ class Readings:
     samples: Observations
     cpus: float
     """Number of CPUs; that of the CPU time accounted for where the log does not say it."""
+    attributed: float | None
+    """Share of the CPU time that was attributed to users; None where no recorder accounted for it."""
     users: Sums
+    """Empty where so little was attributed that the users seen do not stand for all."""
     names: dict[str, str]
     """Readable names by key of a user."""
     clock_steps: int
@@ -124,6 +127,8 @@ class Readings:
 def read(log: Log) -> Readings:
     """Readings of a log, whose tables are read once or twice each, in pieces."""
     samples = observations.read(log, SAMPLES)
+    attribution = facts.attribution(log)
+    partial = attribution is not None and attribution.is_partial
     by_user = (_of_users(part) for part in log.in_turn("users"))
     stated = facts.last_machine(log).whole("cpus", least=1)
     accounted = _sum(samples.total(STATES))
@@ -131,7 +136,8 @@ def read(log: Log) -> Readings:
     return Readings(
         samples=samples,
         cpus=float(stated) if stated else (accounted or 0.0) / length_s if length_s else 0.0,
-        users=_named(by_group(by_user, "user", USERS), "user"),
+        attributed=None if attribution is None else attribution.share,
+        users={} if partial else _named(by_group(by_user, "user", USERS), "user"),
         names=users.readable(log) | users.played(log),
         clock_steps=_clock_steps(log),
         ends_told=_ends_told(log),

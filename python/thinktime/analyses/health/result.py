@@ -33,6 +33,8 @@ class Check:
     """Time lost to waiting per second of the record [s/s]: the larger, the earlier within a rank."""
     below: bool = False
     """True if values below the limit need attention."""
+    instead: str = ""
+    """Words in place of a value where nothing of the kind happened."""
     worst_us: int | None = None
     """Start of the interval in which it was worst, microseconds since 1970 UTC."""
     values: Mapping[str, object]

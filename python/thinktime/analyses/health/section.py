@@ -18,7 +18,7 @@ TITLE = "What needs attention?"
 LABELS = {
     "killed": "Processes killed for lack of memory",
     "cpu_wait": "Waiting for a CPU, over using it",
-    "held_up": "The same of others, while one user has half of the CPUs",
+    "held_up": "The same, beside a user of half of the CPUs",
     "throttled": "Periods in which a quota stopped a group",
     "stolen": "CPU time taken by the hypervisor, of that wanted",
     "low_priority": "Intervals full only because of low priority",
@@ -31,9 +31,12 @@ LABELS = {
     "slow_reads": "Mean time of a read, slowest disk",
     "faulty_network": "Packets lost or faulty, worst interface",
     "steady_network": "Intervals near an interface's highest rate",
-    "inherited": "CPU time whose owner was not seen",
+    "unattributed": "CPU time of processes hidden from the recorder",
+    "inherited": "CPU time counted for those who waited for it",
     "gaps": "Time not recorded",
 }
+PRESSURE = "Time in which a program waited for a CPU"
+"""Label of the wait for a CPU where it is the kernel's pressure, as users' waits are not known."""
 WORDS: Mapping[str, Callable[..., str]] = {
     "few_intervals": lambda intervals, least: (
         f"Waits and shortages are judged from {least} intervals on; the log has {intervals}."
@@ -64,7 +67,7 @@ def summary(result: Health) -> str:
     """Number of things examined, and of those beyond their limits."""
     examined, beyond = len(result.checks) - len(result.unmeasured), len(result.found)
     if examined == 1 and not beyond and result.unmeasured:
-        [only] = (LABELS[check.kind] for check in result.checks if check.value is not None)
+        [only] = (_label(check) for check in result.checks if check.value is not None)
         return (
             f"Only one of {len(result.checks)} things could be examined ({only[0].lower()}{only[1:]}: within "
             "its limit). The log lacks the columns of the others."
@@ -76,14 +79,14 @@ def summary(result: Health) -> str:
         text += "1 is beyond its limit." if beyond == 1 else f"{beyond} are beyond their limits."
     if not result.unmeasured:
         return text
-    return f"{text} {len(result.unmeasured)} more could not be examined: the log lacks their columns."
+    return f"{text} {len(result.unmeasured)} more could not be examined: the log lacks what they need."
 
 
 def _checks(result: Health) -> tuple[Table, ...]:
     """What was examined; and, folded, what the log has no columns for."""
     measured = Table.of(
         (check for check in result.checks if check.value is not None),
-        Col("examined", lambda check: LABELS[check.kind]),
+        Col("examined", _label),
         Col("measured", lambda check: _measured(check, result.intervals)),
         Col("limit", _limit),
         Col("verdict", lambda check: "needs attention" if check.found else "fine"),
@@ -92,7 +95,7 @@ def _checks(result: Health) -> tuple[Table, ...]:
     )
     lacking = Table.of(
         (check for check in result.checks if check.value is None),
-        Col("not measured", lambda check: LABELS[check.kind]),
+        Col("not measured", _label),
         Col("limit", _limit),
         name="health-unmeasured",
         caption="What could not be examined",
@@ -101,9 +104,15 @@ def _checks(result: Health) -> tuple[Table, ...]:
     return tuple(table for table in (measured, lacking) if table.rows)
 
 
+def _label(check: Check) -> str:
+    return PRESSURE if check.kind == "cpu_wait" and check.unit == "share" else LABELS[check.kind]
+
+
 def _measured(check: Check, intervals: int) -> Cell:
     if check.value is None:
         return None
+    if check.instead:
+        return check.instead
     return Estimate(value=check.value, unit=check.unit, n=intervals, method="over the whole record")
 
 

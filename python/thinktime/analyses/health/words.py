@@ -7,7 +7,7 @@ from typing import Any
 
 from thinktime.analyses.health.result import Check
 from thinktime.documents import format as shown
-from thinktime.documents.wording import capital, listed, whole
+from thinktime.documents.wording import capital, few_attributed, listed, whole
 
 LOW_PRIORITY_WORTH = 0.1
 """Share of the CPU time at low priority from which a sentence about waits names it."""
@@ -171,6 +171,7 @@ FINDINGS: Mapping[str, Callable[..., str]] = {
         f"The traffic of {interface} was within 5 % of its highest rate, {shown.quantity(rate, 'byte/s')}, "
         f"in {_percent(share)} of the intervals: its link may be full, or a sender may limit itself."
     ),
+    "unattributed": few_attributed,
     "inherited": _inherited,
     "gaps": _gaps,
 }

@@ -39,7 +39,7 @@ def section(result: Users | NotApplicable) -> Section:
     few = worded(result.caveats, WORDS)
     tables = [_users(result, of_attributed=bool(few))]
     if result.commands:
-        tables.append(_commands(result.commands))
+        tables.append(_commands(result.commands, of_attributed=bool(few)))
     if result.groups:
         tables.append(_groups(result.groups))
     figures = (_figure(result.over_time, result.cpus),) if _can_be_drawn(result.over_time) else ()
@@ -75,7 +75,7 @@ def _sentences(result: Users, *, of_attributed: bool) -> list[str]:
     if result.commands:
         command = result.commands[0]
         sentences.append(
-            f"Of all commands, {command.command} of {command.user} took the most CPU time: "
+            f"Of all commands{' seen' if of_attributed else ''}, {command.command} of {command.user} took the most CPU time: "
             f"{shown.quantity(command.cpu_s, 's')}, {shown.cell(command.cpu_share, 'share')} of it."
         )
     return sentences
@@ -122,7 +122,7 @@ def _users(result: Users, *, of_attributed: bool) -> Table:
         rows,
         Col("user", _name),
         Col("CPU time", lambda user: user.cpu_s, unit="s"),
-        Col("of attributed CPU time" if of_attributed else "of CPU time", _share, unit="share"),
+        _of_cpu_time(of_attributed=of_attributed),
         Col("waited for a CPU", lambda user: user.run_delay_s, unit="s"),
         *_measured(
             rows,
@@ -142,17 +142,21 @@ def _users(result: Users, *, of_attributed: bool) -> Table:
     )
 
 
+def _of_cpu_time(*, of_attributed: bool) -> Col[Any]:
+    return Col("of attributed CPU time" if of_attributed else "of CPU time", _share, unit="share")
+
+
 def _share(item: User | Command) -> float:
     return item.cpu_share
 
 
-def _commands(commands: Sequence[Command]) -> Table:
+def _commands(commands: Sequence[Command], *, of_attributed: bool) -> Table:
     return Table.of(
         commands,
         Col("command", lambda item: item.command),
         Col("user", lambda item: item.user),
         Col("CPU time", lambda item: item.cpu_s, unit="s"),
-        Col("of CPU time", _share, unit="share"),
+        _of_cpu_time(of_attributed=of_attributed),
         *_measured(
             commands,
             Col("waited for a CPU", lambda item: item.run_delay_s, unit="s"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from thinktime.documents import format as shown
 from thinktime.log import facts, observations
 from thinktime.log import users as people
 from thinktime.predictions.size import memory
@@ -98,10 +99,19 @@ def activity(log: Log, name: str) -> Activity | NotApplicable:
         return NotApplicable(f"{log.path.name} has neither interactions nor users", REMEDY)
     observed = observations.read(log, [*BUSY, "cpu_exact_s", *observations.LOW_PRIORITY, *memory.COLUMNS])
     cpus = facts.last_machine(log).whole("cpus", least=1)
-    if len(observed) < INTERVALS_LEAST or cpus is None:
+    if cpus is None:
+        return NotApplicable(f"{log.path.name} does not say how many CPUs the machine has", REMEDY)
+    attribution = facts.attribution(log)
+    if attribution is not None and attribution.is_partial:
         return NotApplicable(
-            f"{log.path.name} has {len(observed)} intervals, or no number of CPUs; an answer without "
-            f"interactions needs {INTERVALS_LEAST}",
+            f"only {shown.quantity(attribution.share, 'share')} of the CPU time in {log.path.name} could be "
+            "attributed to users, so that what a user needs is not known",
+            "record as root, outside of a PID namespace",
+        )
+    if len(observed) < INTERVALS_LEAST:
+        return NotApplicable(
+            f"{shown.count(len(observed), 'interval')} in {log.path.name}; an answer without interactions "
+            f"needs {INTERVALS_LEAST}",
             "record for longer",
         )
     used = _used(log, observed)
