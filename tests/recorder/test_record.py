@@ -397,6 +397,8 @@ def test_a_full_disk_is_told_at_once_and_counted_in_the_log_at_the_end(program, 
         kinds = {item["kind"]: item["count"] for item in Log.open(small / "run").manifest["incidents"]}
         assert kinds["disk_full"] >= 1
         assert kinds["rows_lost"] >= 1
+        checked = run(*CLI, "check", str(small / "run"))
+        assert f"incident: rows lost, {kinds['rows_lost']} time" in checked.stdout
     finally:
         if recorder is not None:
             recorder.kill()

@@ -12,6 +12,9 @@ from thinktime.cli import completion, messages
 from thinktime.cli.progress import counted
 from thinktime.errors import WorkError
 
+INCIDENTS_MOST = 20
+"""Kinds of incident that are listed."""
+
 
 def command(
     log: Annotated[
@@ -22,7 +25,8 @@ def command(
     """List the defects of a log, with file, place and remedy.
 
     Reads the whole log. Exit status 0 if all rows can be read and obey the laws of their tables, and the
-    manifest is as analyses expect it (notes may be printed); 1 if data are lost or wrong.
+    manifest is as analyses expect it (notes may be printed); 1 if data are lost or wrong. Incidents are what
+    the recorder itself told: gaps, a full disk, samples that could not be written.
 
     Examples:
 
@@ -42,6 +46,14 @@ def command(
         for defect in defects:
             place = " ".join(text for text in (defect.file, defect.place, defect.item) if text)
             messages.line(f"{defect.severity}: {place}: {defect.message}; {defect.remedy}")
+        incidents = opened.manifest["incidents"]
+        for incident in incidents[:INCIDENTS_MOST]:
+            kind = incident["kind"].replace("_", " ")
+            messages.line(f"incident: {kind}, {count(incident['count'], 'time')}: {incident['detail']}")
+        if len(incidents) > INCIDENTS_MOST:
+            messages.line(
+                f"{count(len(incidents) - INCIDENTS_MOST, 'further kind')} of incident: see manifest.json"
+            )
         messages.line(f"{log}: tables {', '.join(opened.tables) or 'none'}; {count(len(defects), 'defect')}")
     errors = sum(defect.severity == "error" for defect in defects)
     if errors:

@@ -17,6 +17,7 @@ import typer
 
 from thinktime.errors import WorkError
 from thinktime.escape import escaped
+from thinktime.notation import plain
 
 
 class _Volume:
@@ -63,7 +64,7 @@ def flush() -> None:
 def line(text: str) -> None:
     """Print one line of an answer."""
     with _written():
-        typer.echo(escaped(text))
+        typer.echo(plain(escaped(text)))
 
 
 def lines(texts: Iterable[str]) -> None:
@@ -89,7 +90,7 @@ def failure(text: str) -> None:
 
     On a terminal, a line that is too long is broken between words.
     """
-    shown = escaped(text)
+    shown = plain(escaped(text))
     if sys.stderr.isatty():
         columns = shutil.get_terminal_size().columns
         shown = textwrap.fill(
@@ -117,4 +118,4 @@ def status(text: str) -> None:
         return
     # A closed terminal is no reason to stop the work. The sequence at the end erases the rest of the line.
     with contextlib.suppress(OSError):
-        print(f"\r{escaped(text)}\x1b[K", end="", file=sys.stderr, flush=True)
+        print(f"\r{plain(escaped(text))}\x1b[K", end="", file=sys.stderr, flush=True)

@@ -12,6 +12,7 @@ import typer
 from thinktime.cli import completion, destination
 from thinktime.cli.progress import counted
 from thinktime.errors import InputError
+from thinktime.notation import plain
 
 if TYPE_CHECKING:
     from thinktime.documents.document import Document
@@ -94,7 +95,7 @@ def _short(document: Document, logs: list[Path], width: int) -> str:
     from thinktime.documents.render.text import brief
 
     command_ = shlex.join(["thinktime", "report", *map(str, logs)])
-    more = count(len(document.sections), "section").replace("\N{NO-BREAK SPACE}", " ")
+    more = plain(count(len(document.sections), "section"))
     ways = [
         f"{more} with the details, here or as a page:",
         f"  {command_} --all",

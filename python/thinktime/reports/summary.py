@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from thinktime.analyses.health import section as health
 from thinktime.analyses.health import words
 from thinktime.analyses.recording.analysis import SHORT
-from thinktime.analyses.recording.section import host_name, host_words
+from thinktime.analyses.recording.section import host_name, host_words, lost
 from thinktime.analyses.response.decomposition_section import crowd
 from thinktime.analyses.response.decomposition_section import sentence as parts_sentence
 from thinktime.documents import format as shown
@@ -270,6 +270,8 @@ def _warnings(facts: LogFacts) -> list[Finding]:
             f"Tick-sampled CPU time differs by {off} from the exact time: a load runs in step with the tick."
         )
         warnings.append(Finding(text, section="recording", tone="warning"))
+    if record.lost:
+        warnings.append(Finding(lost(record.lost), section="recording", tone="warning"))
     if record.dropped:
         text = (
             f"{shown.count(record.dropped, 'interval')} {'was' if record.dropped == 1 else 'were'} dropped."

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from thinktime.log.facts import ATTRIBUTED_LEAST
 from thinktime.analyses.health.readings import Readings
 from thinktime.analyses.health.result import Check
+from thinktime.log.facts import ATTRIBUTED_LEAST
 
 THROTTLED_LIMIT = 0.1
 """Share of a group's periods in which it was stopped: the alert of the Kubernetes mixin begins at 25 %, when
@@ -16,7 +16,7 @@ THROTTLED_LEAST = 0.01
 INHERITED_LIMIT = 0.05
 """Share of the CPU time that was counted for those who waited: the table of users may be wrong by as much."""
 UNATTRIBUTED_LIMIT = 1.0 - ATTRIBUTED_LEAST
-"""Share of the CPU time of processes hidden from the recorder: no sentence about users holds for the machine."""
+"""Share of the CPU time of hidden processes from which no sentence about users holds for the machine."""
 GAPS_LIMIT = 0.01
 """Share of the stretch in which nothing was measured."""
 LISTED_MAX = 3

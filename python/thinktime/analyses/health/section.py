@@ -18,7 +18,7 @@ TITLE = "What needs attention?"
 LABELS = {
     "killed": "Processes killed for lack of memory",
     "cpu_wait": "Waiting for a CPU, over using it",
-    "held_up": "The same, beside a user of half of the CPUs",
+    "held_up": "Others' waits beside a user of half of the CPUs",
     "throttled": "Periods in which a quota stopped a group",
     "stolen": "CPU time taken by the hypervisor, of that wanted",
     "low_priority": "Intervals full only because of low priority",

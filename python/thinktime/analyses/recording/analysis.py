@@ -91,6 +91,8 @@ class Recording(Result):
     first_start: datetime | None
     dropped: int
     """Intervals that could not be used: they spanned a reboot, a suspend or a counter reset."""
+    lost: int
+    """Samples that were taken and could not be kept: a full disk, or another program changed the log."""
     recorder_cpu_share: float | None
     """CPU time of the recorder, as a share of one CPU."""
     written_bytes_per_s: float | None
@@ -174,6 +176,7 @@ def _measured(log: Log, frame: pl.DataFrame, absent: tuple[Absent, ...]) -> Reco
         interval_s=_number(frame["length_s"].median()),
         first_start=_first(frame),
         dropped=sum(item.count for item in incidents if item.kind == "interval_dropped"),
+        lost=sum(item.count for item in incidents if item.kind == "rows_lost"),
         recorder_cpu_share=_per_second(frame["recorder_cpu_s"], measured_s),
         written_bytes_per_s=_per_second(frame["recorder_written_bytes"], measured_s),
         longest_delay_s=_number(frame["recorder_delay_s"].max()),

@@ -76,6 +76,8 @@ def _summary(result: Recording) -> tuple[str, ...]:
     dropped = f"; {result.dropped} more had to be dropped" if result.dropped else ""
     verb = "is" if result.intervals == 1 else "are"
     sentences = [f"{length(result)} {verb} complete{dropped}."]
+    if result.lost:
+        sentences.append(lost(result.lost))
     if result.recorder_cpu_share is not None:
         share = shown.quantity(result.recorder_cpu_share, "share")
         sentences.append(f"The recorder itself used {share} of one CPU.")
@@ -89,6 +91,13 @@ def _summary(result: Recording) -> tuple[str, ...]:
         else "No incident occurred while it was written."
     )
     return tuple(sentences)
+
+
+def lost(samples: int) -> str:
+    """Sentence on samples that were taken in vain."""
+    were = "was" if samples == 1 else "were"
+    taken = f"{shown.count(samples, 'sample')} {were} taken and could not be kept in the log"
+    return f"{taken}: nothing here is about that time."
 
 
 def _cost(result: Recording) -> Table:

@@ -74,8 +74,9 @@ def _sentences(result: Users, *, of_attributed: bool) -> list[str]:
         sentences.append(f"{listed(most)}.")
     if result.commands:
         command = result.commands[0]
+        seen = " seen" if of_attributed else ""
         sentences.append(
-            f"Of all commands{' seen' if of_attributed else ''}, {command.command} of {command.user} took the most CPU time: "
+            f"Of all commands{seen}, {command.command} of {command.user} took the most CPU time: "
             f"{shown.quantity(command.cpu_s, 's')}, {shown.cell(command.cpu_share, 'share')} of it."
         )
     return sentences

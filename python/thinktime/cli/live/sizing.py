@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from thinktime.cli import messages
 from thinktime.errors import InputError, WorkError
+from thinktime.notation import plain
 
 if TYPE_CHECKING:
     from thinktime._native import NativeView, _Prediction
@@ -152,6 +153,6 @@ def _prediction(
         "high": None if users is None else whole(users.high),
         "knee": knee,
         "limit": LIMITS.get(limit, ""),
-        "goal": goal.replace("\N{NO-BREAK SPACE}", " "),
+        "goal": plain(goal),
         "by_people": by_people,
     }

@@ -11,6 +11,7 @@ from thinktime.documents.document import DATA_IN, Document, Figure, Section, Tab
 from thinktime.documents.render import WIDTH
 from thinktime.documents.render.escape import escaped_document
 from thinktime.documents.wording import capital
+from thinktime.notation import plain
 
 ROWS_MAX = 60
 NAMES_MAX = 400
@@ -104,8 +105,7 @@ def _absent(sections: Sequence[Section], width: int) -> str:
 
 def _printable(text: str) -> str:
     # The no-break spaces have done their work once the lines are broken.
-    text = text.replace("\N{NARROW NO-BREAK SPACE}", " ").replace("\N{NO-BREAK SPACE}", " ")
-    return "\n".join(line.rstrip() for line in text.split("\n"))
+    return "\n".join(line.rstrip() for line in plain(text).split("\n"))
 
 
 def _breakable(text: str) -> str:

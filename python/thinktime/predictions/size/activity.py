@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.documents import format as shown
 from thinktime.log import facts, observations
 from thinktime.log import users as people
+from thinktime.notation import count, quantity
 from thinktime.predictions.size import memory
 from thinktime.predictions.size.measured import BUSY
 from thinktime.stats.estimate import Estimate, NotApplicable
@@ -104,13 +104,13 @@ def activity(log: Log, name: str) -> Activity | NotApplicable:
     attribution = facts.attribution(log)
     if attribution is not None and attribution.is_partial:
         return NotApplicable(
-            f"only {shown.quantity(attribution.share, 'share')} of the CPU time in {log.path.name} could be "
+            f"only {quantity(attribution.share, 'share')} of the CPU time in {log.path.name} could be "
             "attributed to users, so that what a user needs is not known",
             "record as root, outside of a PID namespace",
         )
     if len(observed) < INTERVALS_LEAST:
         return NotApplicable(
-            f"{shown.count(len(observed), 'interval')} in {log.path.name}; an answer without interactions "
+            f"{count(len(observed), 'interval')} in {log.path.name}; an answer without interactions "
             f"needs {INTERVALS_LEAST}",
             "record for longer",
         )

@@ -14,6 +14,7 @@ from thinktime.documents.document import Col, Cols, Document, Finding, Section, 
 from thinktime.documents.render.json import answer
 from thinktime.errors import InputError
 from thinktime.models.sizing import DRAWS, ENDS
+from thinktime.notation import plain
 from thinktime.predictions.size import record
 from thinktime.predictions.size.activity import Activity
 from thinktime.predictions.size.answer import RESERVE, USERS_MOST, Plan
@@ -353,7 +354,7 @@ def as_json(size: SizeByUse, variants: Sequence[tuple[str, SizeByUse]] = ()) -> 
         rows.append(record.row(one.users, record.UTILISATION, one.utilisation, "predicted", resource="cpu"))
         if one.memory is not None:
             rows.append(record.row(one.users, "memory_suffices", one.memory, "predicted"))
-    plans = [{"plan": record.plain(name)} | _answer(one) for name, one in variants]
+    plans = [{"plan": plain(name)} | _answer(one) for name, one in variants]
     refuted = record.refuted(size.met)
     return answer("size", {"answer": _answer(size), "plans": plans, "predictions": rows, "refuted": refuted})
 
@@ -368,5 +369,5 @@ def _answer(size: SizeByUse) -> dict[str, object]:
         else round(users.low),
         "high": best.at_most if users is None or users.high is None else round(users.high),
         "limit": best.limit,
-        "goal": record.plain(best.goal.words),
+        "goal": plain(best.goal.words),
     }

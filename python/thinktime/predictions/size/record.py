@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from thinktime.errors import InputError
 from thinktime.log import Log, border
 from thinktime.models.sizing import Fit, fit
+from thinktime.notation import plain
 from thinktime.predictions.size import goals as goals_
 from thinktime.predictions.size.answer import Plan, Row, Size, Unknown, disks_then
 from thinktime.predictions.size.cliff import Full
@@ -224,11 +225,6 @@ def _rule(one: Judged) -> dict[str, Any]:
         "reason": plain(one.answer) if isinstance(one.answer, str) else None,
         "error": one.error,
     }
-
-
-def plain(words: str) -> str:
-    """Words with ordinary blanks, for programs that compare them."""
-    return words.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def _answer(size: Size) -> dict[str, Any]:
