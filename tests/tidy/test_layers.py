@@ -36,6 +36,7 @@ ROOMS = {
     "predictions": {
         "stats",
         "errors",
+        "notation",
         "toml",
         "quantity",
         "results",
