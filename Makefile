@@ -12,7 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # pip takes this 0 as "do not compile": compileall does it later, while the crates are compiled.
 export PIP_NO_COMPILE := 0
 
-.PHONY: help demo test thorough fuzz soak attack bench coverage validate verdicts lint audit docs gallery build static format golden lock licences clean
+.PHONY: help packages demo test thorough fuzz soak attack bench coverage validate verdicts lint audit docs gallery build static format golden lock licences clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -90,6 +90,10 @@ static: $(VENV)/installed ## Build the recorder as a static binary that needs no
 	$(CARGO) rustc --release --quiet -p thinktime-recorder --bin thinktime-recorder -- -C target-feature=+crt-static
 	@install -D -m 755 target/release/thinktime-recorder target/static/thinktime-recorder
 
+# Network: zig, cargo-zigbuild, cargo-deb, cargo-generate-rpm, cargo-cyclonedx, and the standard library of each target.
+packages: static $(VENV)/packages-installed ## Build wheels, source distribution, .deb, .rpm, bills of materials, checksums
+	$(VENV)/packages/bin/python scripts/packages.py $(PACKAGES)
+
 format: build ## Format all code as `make lint` expects it
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
@@ -134,6 +138,12 @@ $(VENV)/installed: pyproject.toml scripts/check-toolchain
 	$(CARGO) build --release --quiet & $(BIN)/python -m pip install --group dev && wait
 	@# Linking and the largest crate use one core. The tests of other packages are never imported.
 	@$(BIN)/python -m compileall -qq -x '/tests?/' $(VENV)/lib & $(BIN)/maturin develop --release --quiet && wait
+	@touch $@
+
+$(VENV)/packages-installed: $(VENV)/installed
+	test -x $(VENV)/packages/bin/python || $(PYTHON) -m venv $(VENV)/packages
+	$(VENV)/packages/bin/python -m pip install --quiet 'maturin>=1.9,<2' ziglang cargo-zigbuild wheel cyclonedx-bom
+	$(CARGO) install --quiet --locked --root $(VENV)/packages cargo-deb cargo-generate-rpm cargo-cyclonedx
 	@touch $@
 
 # In an environment of their own: nothing that thinktime runs with comes from there.

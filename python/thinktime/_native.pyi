@@ -294,6 +294,8 @@ class _RecordOptions(TypedDict, total=False):
     root: str | None
     keep_bytes: int | None
     keep_days: float | None
+    listen: str | None
+    textfile: str | None
 
 class _Progress(TypedDict):
     samples: int

@@ -115,6 +115,19 @@ def answer():
     return json.dumps({"status": "success", "data": {"resultType": "matrix", "result": series}}).encode()
 
 
+JOBS = "JobID|User|Partition|Submit|Start|End|TotalCPU|AllocCPUS|State\n" + "".join(
+    f"{at}|u{at % 3}|short|2026-11-21T08:00:{at:02d}|2026-11-21T08:01:{at:02d}|2026-11-21T09:{50 - at:02d}:00|"
+    f"{at}:01:00|{at % 4}|COMPLETED\n{at}.batch|||2026-11-21T08:00:{at:02d}||||1|\n"
+    for at in range(40)
+)
+
+
+@given(seed=SEEDS)
+@effort(20)
+def test_damaged_jobs(seed):
+    obeys_the_laws(damaged(JOBS.encode(), seed), kind="sacct")
+
+
 @given(seed=SEEDS)
 @effort(25)
 def test_damaged_range_queries(seed):
@@ -157,6 +170,7 @@ def test_damaged_parquet(seed, tmp_path_factory):
         b"# TYPE node_forks_total counter\nnode_forks_total{",
         b'{"data":{"result":[',
         b"time,cpu user\n",
+        b"JobID|User|Submit|Start|End\n1|u|2026-11-21T08:00:00|",
     ],
 )
 def test_noise(head, kind, data):
@@ -171,6 +185,8 @@ def test_the_damage_leaves_something_to_read():
         read = [obeys_the_laws(damaged(data, seed, longest=200), kind, GIVEN[name]) for seed in range(12)]
         assert sum(read) > 3, name
     read = [obeys_the_laws(damaged(short("node-process.prom"), seed), "prometheus") for seed in range(12)]
+    assert sum(read) > 5
+    read = [obeys_the_laws(damaged(JOBS.encode(), seed, 200), "sacct") for seed in range(12)]
     assert sum(read) > 5
     read = [obeys_the_laws(damaged(CSV.encode(), seed, 200), mapping=EXAMPLE.encode()) for seed in range(12)]
     assert sum(read) > 5

@@ -199,3 +199,10 @@ def test_samples_that_cannot_be_compared_are_refused(samples):
     for test in (homogeneity.same_distribution, homogeneity.trend, homogeneity.effect):
         with pytest.raises(ValueError, match=r"give 2 or more|too few|equal"):
             test(samples)
+
+
+def test_gaps_that_are_all_equal_have_no_order():
+    times = 300.0 * np.arange(60)
+    order = poisson.order_test(times)
+    assert (order.statistic, order.p) == (0.0, 1.0)
+    assert poisson.gaps_test(times).p < 1e-3

@@ -42,5 +42,6 @@ pub mod sample;
 pub use error::RecorderError;
 pub use processes::{By, Method};
 pub use recording::control::{Control, Progress, SignalGuard};
+pub use recording::exports::listening_address;
 pub use recording::options::{Anonymity, GivenOptions, INTERVAL_MIN, RecordOptions, days};
 pub use recording::{RecordSummary, record, record_to};

@@ -33,7 +33,7 @@ def form_of(output: Path | None) -> Form:
     target = _target(output)
     if target is None:
         return "text"
-    if os.path.isdir(target) or _special(target):
+    if os.path.isdir(target) or is_special(target):
         return "html"
     ending = target.suffix.lower()
     if ending not in SUFFIXES:
@@ -64,11 +64,21 @@ def check(output: Path | None, force: bool, form: Form) -> None:
     if form == "html" and output is None and sys.stdout.isatty():
         raise InputError("--format html: cannot be shown on a terminal; give a file with -o report.html")
     target = _target(output)
-    if target is None:
-        return
+    if target is not None:
+        check_file(target, force)
+
+
+def check_file(target: Path, force: bool) -> None:
+    """Refuse a file that cannot be written, or that exists where `force` is not given.
+
+    Raises
+    ------
+    InputError
+        It cannot be written, with the reason.
+    """
     if os.path.isdir(target):
         raise InputError(f"{target}: is a folder; give the name of a file with -o")
-    if os.path.exists(target) and not _special(target) and not force:
+    if os.path.exists(target) and not is_special(target) and not force:
         raise InputError(
             f"{target}: already exists; use --force to overwrite it, or choose another name with -o"
         )
@@ -76,7 +86,7 @@ def check(output: Path | None, force: bool, form: Form) -> None:
         raise InputError(
             f"{target}: the folder {target.parent} does not exist; create it, or choose another name with -o"
         )
-    if not _special(target) and not os.access(target.parent, os.W_OK | os.X_OK):
+    if not is_special(target) and not os.access(target.parent, os.W_OK | os.X_OK):
         raise InputError(f"{target}: you may not write into {target.parent}; choose another name with -o")
 
 
@@ -103,7 +113,7 @@ def write(output: Path | None, text: str, *, announced: bool = True) -> None:
     if target is None:
         messages.rendered(text)
         return
-    part = target if _special(target) else target.with_name(f".{target.name}.part")
+    part = target if is_special(target) else target.with_name(f".{target.name}.part")
     try:
         part.write_text(text, encoding="utf-8")
         if part != target:
@@ -116,9 +126,11 @@ def write(output: Path | None, text: str, *, announced: bool = True) -> None:
         messages.line(f"{target}")
 
 
-def _special(target: Path) -> bool:
-    """True for a device or a pipe, which is written to and never replaced by a file."""
-    return os.path.exists(target) and not os.path.isfile(target)
+def is_special(target: Path) -> bool:
+    """True for a device, a pipe or ``-``, which is written to and never replaced by a file."""
+    return str(target) == "-" or (
+        os.path.exists(target) and not os.path.isfile(target) and not os.path.isdir(target)
+    )
 
 
 def _target(output: Path | None) -> Path | None:

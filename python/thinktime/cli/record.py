@@ -99,6 +99,22 @@ KeepBytes = Annotated[
 KeepDays = Annotated[
     float | None, typer.Option("--keep-days", metavar="DAYS", help="Remove parts older than DAYS.")
 ]
+Listen = Annotated[
+    str,
+    typer.Option(
+        "--listen",
+        metavar="[HOST:]PORT",
+        help="Answer scrapes of Prometheus there: 9750 for this machine alone, 0.0.0.0:9750 for everybody.",
+    ),
+]
+TextFile = Annotated[
+    str,
+    typer.Option(
+        "--textfile",
+        metavar="FILE",
+        help="Write the same totals to FILE.prom for node_exporter's textfile collector.",
+    ),
+]
 Purpose = Annotated[
     Literal["size"] | None,
     typer.Option(
@@ -132,6 +148,8 @@ def command(
     seed: Seed = 0,
     keep_bytes: KeepBytes = "",
     keep_days: KeepDays = None,
+    listen: Listen = "",
+    textfile: TextFile = "",
     purpose: Purpose = None,
     resume: Annotated[bool, typer.Option("--resume", help="Append to a log that already exists.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a log that already exists.")] = False,
@@ -155,6 +173,8 @@ def command(
       thinktime record -o run --for size
 
       thinktime record -o /var/lib/thinktime/log --resume --keep-days 30 --keep-bytes 2GB
+
+      thinktime record -o monday --listen 9750
     """
     from thinktime.sources.linux import RecordOptions, record
 
@@ -183,6 +203,8 @@ def command(
         root=str(root),
         keep_bytes=parse_bytes(keep_bytes, "--keep-bytes") if keep_bytes else None,
         keep_days=keep_days,
+        listen=listen or None,
+        textfile=textfile or None,
     )
     if purpose == "size":
         options = _for_size(options, context)

@@ -58,17 +58,18 @@ def findings(facts: LogFacts) -> tuple[Finding, ...]:
     )
     told = (finding for finding in news if finding is not None)
     attention = _attention(facts)
-    checks = facts.health
-    is_full = facts.limit is not None and facts.limit[1].value >= SATURATED
-    # That nothing is beyond its limit is news where most was examined and nothing was exhausted; else it
-    # is a reservation.
-    if (
-        checks is not None
-        and not checks.found
-        and (is_full or 2 * len(checks.unmeasured) > len(checks.checks))
-    ):
+    if _is_reservation(facts):
         return (*told, *attention, *_warnings(facts), *_next(facts))
     return (*attention, *told, *_warnings(facts), *_next(facts))
+
+
+def _is_reservation(facts: LogFacts) -> bool:
+    """True if no check found anything, and yet that is no good news: little was examined, or a resource was full."""
+    checks = facts.health
+    if checks is None or checks.found:
+        return False
+    is_full = facts.limit is not None and facts.limit[1].value >= SATURATED
+    return is_full or 2 * len(checks.unmeasured) > len(checks.checks)
 
 
 def _attention(facts: LogFacts) -> list[Finding]:

@@ -68,6 +68,10 @@ class RecordOptions:
     """Size of the log beyond which its oldest parts are removed [byte]."""
     keep_days: float | None = None
     """Age beyond which parts of the log are removed [day]."""
+    listen: str | None = None
+    """Address at which Prometheus finds the totals of what is recorded, ``HOST:PORT`` or a port of this machine."""
+    textfile: str | None = None
+    """File that has them for node_exporter's textfile collector; its name ends in ``.prom``."""
 
     def _given(self) -> _RecordOptions:
         return {
@@ -86,6 +90,8 @@ class RecordOptions:
             "root": self.root,
             "keep_bytes": self.keep_bytes,
             "keep_days": self.keep_days,
+            "listen": self.listen,
+            "textfile": self.textfile,
         }
 
 

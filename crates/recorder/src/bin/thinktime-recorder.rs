@@ -1,16 +1,19 @@
 //! The recorder as a program: for machines without Python, and for continuous recording.
 
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use thinktime_live::{Shared, ViewOptions};
 use thinktime_log::{OpenMode, escaped};
 use thinktime_quantities::{parse_duration, parse_size};
 use thinktime_recorder::{
     Anonymity, By, Control, Method, Progress, RecordOptions, RecorderError, SignalGuard, days,
+    listening_address,
     live::{Destination, record_and_view},
     notify::Notifier,
     record_to,
@@ -37,6 +40,16 @@ enum Command {
         /// Output format.
         #[arg(long, default_value = "text")]
         format: Format,
+    },
+    /// Print the completion script of a shell.
+    Completions {
+        /// Shell to complete for.
+        shell: Shell,
+    },
+    /// Write the manual pages, one for each command, into a folder.
+    Man {
+        /// Folder, which is made if it does not exist.
+        folder: PathBuf,
     },
 }
 
@@ -78,6 +91,11 @@ enum How {
 fn duration(text: &str) -> Result<Duration, String> {
     parse_duration(text)
         .and_then(|seconds| Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string()))
+}
+
+/// An address to listen on, for clap.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    listening_address(text).map_err(|error| error.to_string())
 }
 
 #[derive(clap::Args)]
@@ -127,6 +145,12 @@ struct Record {
     /// Remove parts older than this many days.
     #[arg(long)]
     keep_days: Option<f64>,
+    /// Answer scrapes of Prometheus at this address, such as 127.0.0.1:9750, or 9750 for this machine alone.
+    #[arg(long, value_name = "[HOST:]PORT", value_parser = address)]
+    listen: Option<SocketAddr>,
+    /// Write the totals for node_exporter's textfile collector to this file, which ends in .prom.
+    #[arg(long, value_name = "FILE")]
+    textfile: Option<PathBuf>,
     /// Append to a log that already exists.
     #[arg(long, conflicts_with = "force")]
     resume: bool,
@@ -187,6 +211,8 @@ impl Record {
             root: self.root.clone(),
             keep_bytes: self.keep_bytes,
             keep_age: self.keep_days.map(days).transpose()?,
+            listen: self.listen,
+            textfile: self.textfile.clone(),
         })
     }
 }
@@ -209,6 +235,14 @@ fn main() -> ExitCode {
         Command::Record(record) => run(&record),
         Command::Live(live) => look(&live),
         Command::Doctor { format } => examine(format).map(|()| ExitCode::SUCCESS),
+        Command::Completions { shell } => {
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut Arguments::command(), "thinktime-recorder", &mut text);
+            // A reader that closes the pipe has read enough.
+            let _ = std::io::stdout().write_all(&text);
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Man { folder } => manual(&folder).map(|()| ExitCode::SUCCESS),
     };
     match done {
         Ok(status) => status,
@@ -301,6 +335,13 @@ fn show(progress: &Progress) {
     let mut stderr = std::io::stderr().lock();
     // A closed terminal must not stop the recording.
     let _ = stderr.write_all(line.as_bytes()).and_then(|()| stderr.flush());
+}
+
+/// Writes the manual pages into `folder`.
+fn manual(folder: &Path) -> Result<(), RecorderError> {
+    let failed = |source| RecorderError::System { action: "write the manual pages", source };
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    clap_mangen::generate_to(Arguments::command().disable_help_subcommand(true), folder).map_err(failed)
 }
 
 fn examine(format: Format) -> Result<(), RecorderError> {

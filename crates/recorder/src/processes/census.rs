@@ -103,6 +103,13 @@ pub(super) struct Waited {
     pub usage: Usage,
 }
 
+impl Waited {
+    /// It waits for orphans of anybody: one of them says nothing of whose the others are.
+    pub fn takes_orphans(&self) -> bool {
+        self.pid == 1
+    }
+}
+
 /// Processes alive, and the usage of their users.
 #[derive(Debug)]
 pub struct Census {

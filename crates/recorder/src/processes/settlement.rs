@@ -563,16 +563,16 @@ impl Census {
     }
 
     /// Counts the rest of totals in which processes are that nobody saw: for the user of all children seen, or else
-    /// of the process that waited for them. Process 1 waits for orphans of anybody: one of them says nothing of others.
+    /// of the process that waited for them.
     fn inherit(&mut self, waiter: &Waited, rest: Usage, owners: &BTreeMap<Owner, u64>) {
-        let keys = owners.first_key_value().zip(owners.last_key_value());
-        let is_of_one = |first: &Key, last: &Key| first == last && waiter.pid != 1;
-        let single =
-            keys.filter(|(first, last)| is_of_one(&first.0.0, &last.0.0)).map(|(first, _)| &first.0.0);
-        let key = single.unwrap_or(&waiter.key);
+        let seen = if waiter.takes_orphans() { None } else { owners.first_key_value().zip(owners.last_key_value()) };
+        let key = match seen {
+            Some((((first, _), _), ((last, _), _))) if first == last => first,
+            _ => &waiter.key,
+        };
         // Of several commands nobody knows which it was.
-        let command = match owners.keys().next() {
-            Some((_, command)) if owners.len() == 1 && waiter.pid != 1 => command,
+        let command = match seen {
+            Some((((_, command), _), _)) if owners.len() == 1 => command,
             _ => &waiter.command,
         };
         let is_waiters = *key == waiter.key;

@@ -3,6 +3,7 @@
 //! `Recorder::run` is the loop; `Recorder::sample` takes one sample and `Recorder::rows` makes its rows.
 
 pub mod control;
+pub mod exports;
 mod lateness;
 pub mod options;
 mod summary;
@@ -25,6 +26,7 @@ use crate::processes::Method;
 use crate::processes::census::Account;
 use crate::processes::watch::{ProcessTotals, Watch};
 use crate::recording::control::{Control, Progress};
+use crate::recording::exports::Exports;
 use crate::recording::lateness::{Clocks, Cycle, Meter};
 use crate::recording::options::RecordOptions;
 use crate::recording::summary::Tally;
@@ -103,7 +105,8 @@ pub fn record(
     control: &Control,
 ) -> Result<RecordSummary, RecorderError> {
     options.check()?;
-    let (mut summary, outcome) = record_all(writer, options, control)?;
+    let exports = Exports::open(options)?;
+    let (mut summary, outcome) = record_all(writer, options, control, exports)?;
     outcome?;
     // Of every source that shares the writer: whose appends were lost, nobody knows.
     summary.lose(locked(writer).lost());
@@ -115,8 +118,12 @@ fn record_all(
     writer: &SharedWriter,
     options: &RecordOptions,
     control: &Control,
+    exports: Exports,
 ) -> Result<(RecordSummary, Result<(), RecorderError>), RecorderError> {
     let mut recorder = Recorder::open(writer, options, SystemClock)?;
+    if let Some(notice) = recorder.offer(exports) {
+        control.notice(&notice);
+    }
     let outcome = recorder.run(writer, control);
     // Also after an error: the samples that were taken stand in the manifest wherever it can be written.
     let facts = recorder.facts();
@@ -182,6 +189,7 @@ pub(crate) struct Recorder<C> {
     lost: u64,
     /// Sentences for the user that were not passed on yet.
     notices: Vec<String>,
+    exports: Exports,
 }
 
 impl<C: Clock> Recorder<C> {
@@ -242,7 +250,26 @@ impl<C: Clock> Recorder<C> {
             waits: false,
             lost: 0,
             notices: Vec::new(),
+            exports: Exports::default(),
         })
+    }
+
+    /// Offers what is recorded from now on to Prometheus too; a sentence for the user on where.
+    fn offer(&mut self, mut exports: Exports) -> Option<String> {
+        let (sheets, usage, tables) = (&self.sheets, &self.usage, self.tables);
+        let (_, groups) = self.people.schemas();
+        let declared = [
+            (tables.samples, &sheets.samples.schema),
+            (tables.users, &usage.users.schema),
+            (tables.commands, &usage.commands.schema),
+            (tables.cpus, &sheets.cpus.schema),
+            (tables.disks, &sheets.disks.schema),
+            (tables.interfaces, &sheets.interfaces.schema),
+            (tables.groups, &groups),
+        ];
+        exports.declare(declared, self.options.gauges_every);
+        self.exports = exports;
+        self.exports.notice()
     }
 
     /// Takes samples until the duration is over or `control` stops it.
@@ -284,6 +311,7 @@ impl<C: Clock> Recorder<C> {
                 let late_s =
                     if control.is_stopped() { 0.0 } else { (now_ns - deadline_ns).max(0) as f64 * 1e-9 };
                 let sampled = self.sample(writer, late_s);
+                self.notices.extend(self.exports.publish());
                 for notice in self.notices.drain(..) {
                     control.notice(&notice);
                 }
@@ -413,6 +441,7 @@ impl<C: Clock> Recorder<C> {
             let elapsed = Elapsed::between(before.moment, moment);
             if is_whole(&mut open, elapsed, &before.snapshot, &after.snapshot)? {
                 let rows = self.rows(&before, &after, &totals, elapsed, Reading { late_s, reading_s });
+                self.exports.add(before.moment.wall_ns.div_euclid(1000), elapsed.length_s(), &rows);
                 let bytes = open.bytes_written();
                 open.append(rows)?;
                 self.written = open.bytes_written() - bytes;
@@ -666,9 +695,11 @@ pub fn record_to(
     control: &Control,
 ) -> Result<RecordSummary, RecorderError> {
     options.check()?;
+    // Before the log: an address that is in use leaves no empty one behind.
+    let exports = Exports::open(options)?;
     let writer = LogWriter::open(path, mode, options.session())?;
     let writer = SharedWriter::new(std::sync::Mutex::new(writer));
-    let recorded = record_all(&writer, options, control);
+    let recorded = record_all(&writer, options, control, exports);
     // Rows recorded before a failure are flushed too; the error reported is the failure.
     let mut open = locked(&writer);
     let finished = open.finish().map_err(RecorderError::from);

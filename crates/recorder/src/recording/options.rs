@@ -1,5 +1,6 @@
 //! Options of a recording: defaults, limits, and their form in the manifest.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use crate::kernel::clock::{Clock, JITTER_MAX, SystemClock};
 use crate::kernel::files::Root;
 use crate::kernel::host;
 use crate::processes::{By, Method};
+use crate::recording::exports::listening_address;
 
 /// Whether users stand in the log by their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,6 +70,10 @@ pub struct RecordOptions {
     pub keep_bytes: Option<u64>,
     /// Largest age of a part of the log; older ones are removed.
     pub keep_age: Option<Duration>,
+    /// Address at which Prometheus finds the totals.
+    pub listen: Option<SocketAddr>,
+    /// File of the totals for node_exporter's textfile collector; it ends in `.prom`.
+    pub textfile: Option<PathBuf>,
 }
 
 impl Default for RecordOptions {
@@ -87,6 +93,8 @@ impl Default for RecordOptions {
             root: PathBuf::from("/"),
             keep_bytes: None,
             keep_age: None,
+            listen: None,
+            textfile: None,
         }
     }
 }
@@ -110,6 +118,8 @@ pub struct GivenOptions {
     root: Option<PathBuf>,
     keep_bytes: Option<u64>,
     keep_days: Option<f64>,
+    listen: Option<String>,
+    textfile: Option<PathBuf>,
 }
 
 impl TryFrom<GivenOptions> for RecordOptions {
@@ -138,6 +148,8 @@ impl TryFrom<GivenOptions> for RecordOptions {
             root: given.root.unwrap_or(default.root),
             keep_bytes: given.keep_bytes,
             keep_age: given.keep_days.map(days).transpose()?,
+            listen: given.listen.as_deref().map(listening_address).transpose()?,
+            textfile: given.textfile,
         })
     }
 }
@@ -153,7 +165,7 @@ pub fn days(days: f64) -> Result<Duration, RecorderError> {
         .ok_or_else(|| wrong("keep-days", days, "must be a number of days above 0"))
 }
 
-fn wrong(option: &'static str, given: impl ToString, problem: &str) -> RecorderError {
+pub(crate) fn wrong(option: &'static str, given: impl ToString, problem: &str) -> RecorderError {
     RecorderError::Option { option, given: given.to_string(), problem: problem.into() }
 }
 

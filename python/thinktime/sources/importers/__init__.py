@@ -20,6 +20,7 @@ from thinktime.sources.importers.iostat import IostatImporter
 from thinktime.sources.importers.pidstat import PidstatImporter
 from thinktime.sources.importers.problems import Problems
 from thinktime.sources.importers.prometheus import PrometheusImporter
+from thinktime.sources.importers.sacct import SacctImporter
 from thinktime.sources.importers.sar import SarImporter
 from thinktime.sources.importers.table import TableImporter
 from thinktime.sources.importers.vmstat import VmstatImporter
@@ -36,6 +37,7 @@ IMPORTERS: tuple[Importer, ...] = (
     IostatImporter(),
     PidstatImporter(),
     PrometheusImporter(),
+    SacctImporter(),
     TableImporter(),
 )
 """Kinds of file in the order in which they are tried: the last one takes any table."""

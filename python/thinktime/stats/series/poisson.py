@@ -160,7 +160,10 @@ def order_test(arrivals: ArrayLike) -> SignificanceTest:
     gaps = _gaps(arrivals)
     n = len(gaps)
     lags = max(1, min(LAGS_MAX, n // 10))
-    r = autocorrelation(special.ndtri(stats.rankdata(gaps) / (n + 1.0)), lags)
+    # Equal gaps have no order: nothing speaks against independence, and everything against the other tests.
+    is_constant = bool((gaps == gaps[0]).all())
+    scores = special.ndtri(stats.rankdata(gaps) / (n + 1.0))
+    r = np.zeros(lags) if is_constant else autocorrelation(scores, lags)
     q = n * (n + 2.0) * float((r**2 / (n - np.arange(1, lags + 1))).sum())
     return SignificanceTest(
         hypothesis="times between arrivals are independent",

@@ -1,0 +1,1 @@
+"""Commands that exchange recordings with other tools."""
