@@ -1,4 +1,4 @@
-"""Build what is released into target/dist: wheels, source distribution, .deb, .rpm, bill of materials, checksums.
+"""Build what is released into target/dist: wheels, source distribution, .deb, .rpm, checksums and the like.
 
     python scripts/packages.py [--architecture x86_64] [--architecture aarch64]
 
@@ -48,14 +48,7 @@ def main() -> int:
     environment["PATH"] = f"{TOOLS}{os.pathsep}{environment['PATH']}"
     shutil.rmtree(DIST, ignore_errors=True)
     DIST.mkdir(parents=True)
-    failed = []
-    for architecture in asked:
-        try:
-            recorder = static_recorder(architecture, environment)
-            wheel(architecture, recorder, environment)
-            system_packages(architecture, recorder, environment)
-        except NotBuiltError as error:
-            failed.append(f"{architecture}: {error}")
+    failed = [line for architecture in asked for line in built(architecture, environment)]
     call(["maturin", "sdist", "--out", str(DIST)], environment)
     materials(environment)
     provenance(dirty=bool(changed.strip()))
@@ -65,6 +58,17 @@ def main() -> int:
     for line in failed:
         print(f"not built for {line}", file=sys.stderr)
     return NOT_BUILT if failed else 0
+
+
+def built(architecture: str, environment: Mapping[str, str]) -> list[str]:
+    """Build for one architecture; a line that says why if that cannot be done here."""
+    try:
+        recorder = static_recorder(architecture, environment)
+        wheel(architecture, recorder, environment)
+        system_packages(architecture, recorder, environment)
+    except NotBuiltError as error:
+        return [f"{architecture}: {error}"]
+    return []
 
 
 def run(*command: str) -> str:
@@ -86,7 +90,17 @@ def static_recorder(architecture: str, environment: Mapping[str, str]) -> Path:
     target = f"{architecture}-unknown-linux-musl"
     call(["rustup", "target", "add", target], environment)
     call(
-        ["cargo-zigbuild", "zigbuild", "--release", "--package", RECORDER, "--bin", RECORDER, "--target", target],
+        [
+            "cargo-zigbuild",
+            "zigbuild",
+            "--release",
+            "--package",
+            RECORDER,
+            "--bin",
+            RECORDER,
+            "--target",
+            target,
+        ],
         environment,
     )
     return ROOT / "target" / target / "release" / RECORDER
@@ -116,7 +130,15 @@ def system_packages(architecture: str, recorder: Path, environment: Mapping[str,
     target = f"{architecture}-unknown-linux-musl"
     command = ["cargo-deb", "--package", RECORDER, "--no-build", "--no-strip", "--target", target]
     call([*command, "--output", str(DIST)], environment)
-    command = ["cargo-generate-rpm", "--package", "crates/recorder", "--target", target, "--output", str(DIST)]
+    command = [
+        "cargo-generate-rpm",
+        "--package",
+        "crates/recorder",
+        "--target",
+        target,
+        "--output",
+        str(DIST),
+    ]
     call(command, environment)
 
 
@@ -140,10 +162,17 @@ def stage(recorder: Path, environment: Mapping[str, str]) -> None:
 
 
 def materials(environment: Mapping[str, str]) -> None:
-    """Bills of materials (CycloneDX): the crates of the recorder and of the wheel, and the Python packages."""
+    """Bills of materials (CycloneDX): crates of the recorder and of the wheel, and Python packages."""
     for crate, name in (("recorder", RECORDER), ("python", "thinktime")):
         folder = ROOT / "crates" / crate
-        command = ["cargo-cyclonedx", "cyclonedx", "--format", "json", "--manifest-path", str(folder / "Cargo.toml")]
+        command = [
+            "cargo-cyclonedx",
+            "cyclonedx",
+            "--format",
+            "json",
+            "--manifest-path",
+            str(folder / "Cargo.toml"),
+        ]
         call([*command, "--override-filename", "sbom"], environment)
         for path in (ROOT / "crates").glob("*/sbom.json"):
             if path.parent == folder:
@@ -160,7 +189,9 @@ def provenance(*, dirty: bool) -> None:
     commit = run("git", "rev-parse", "HEAD").strip()
     statement: dict[str, Any] = {
         "_type": "https://in-toto.io/Statement/v1",
-        "subject": [{"name": path.name, "digest": {"sha256": digest(path)}} for path in sorted(DIST.iterdir())],
+        "subject": [
+            {"name": path.name, "digest": {"sha256": digest(path)}} for path in sorted(DIST.iterdir())
+        ],
         "predicateType": "https://slsa.dev/provenance/v1",
         "predicate": {
             "buildDefinition": {

@@ -114,8 +114,8 @@ PROXY = JUPYTER / "node" / "node_modules" / ".bin" / "configurable-http-proxy"
 class PostgreSQL(Service):
     """PostgreSQL under pgbench: an update and a sum over 100,000 rows on average for each transaction.
 
-    The number of rows is random. Were it always the same, users with the same think time who begin together would stay
-    in step for ever: they share the CPUs equally, end together, and ask again together.
+    The number of rows is random. Were it always the same, users with the same think time who begin together
+    would stay in step for ever: they share the CPUs equally, end together, and ask again together.
     """
 
     name = "PostgreSQL, pgbench"

@@ -15,7 +15,7 @@ from thinktime.cli import run
 from thinktime.log import Log, LogWriter
 from thinktime.sources.linux import RecordOptions, record
 
-HOSTILE = ["=1+1", "\x1b[31mred", "a\nb", "‮x", "+cmd", "alice"]
+HOSTILE = ["=1+1", "\x1b[31mred", "a\nb", "\u202ex", "+cmd", "alice"]
 CLI = [sys.executable, "-c", "from thinktime.cli import main; main()"]
 
 
@@ -71,7 +71,7 @@ def test_csv_acts_on_no_spreadsheet_and_no_terminal(written, tmp_path):
     file = tmp_path / "users.csv"
     assert run(["export", str(written), "users", "-o", str(file)]) == 0
     text = file.read_text()
-    assert not any(character in text for character in "\x1b‮")
+    assert not any(character in text for character in "\x1b\u202e")
     rows = list(csv.DictReader(text.splitlines()))
     assert [row["user"] for row in rows] == ["'=1+1", "\\x1b[31mred", "a\\x0ab", "\\u202ex", "'+cmd", "alice"]
     assert [float(row["cpu_exact_s"]) for row in rows] == [0.1 + at for at in range(len(HOSTILE))]

@@ -60,7 +60,9 @@ def test_every_metric_that_is_named_is_one(path):
 def test_sums_are_by_labels_that_the_metric_has(panels):
     known = metrics()
     for target in (target for panel in panels for target in panel["targets"]):
-        labels = {label.strip() for by in re.findall(r"by \(([^)]*)\)", target["expr"]) for label in by.split(",")}
+        labels = {
+            label.strip() for by in re.findall(r"by \(([^)]*)\)", target["expr"]) for label in by.split(",")
+        }
         shown = set(re.findall(r"{{(\w+)}}", target["legendFormat"]))
         for name in asked(target["expr"]):
             assert labels <= known[name], target["expr"]

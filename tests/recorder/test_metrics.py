@@ -1,4 +1,4 @@
-"""What a recording offers to Prometheus: a real recorder, scraped over loopback and read by Prometheus's own parsers."""
+"""What a recording offers to Prometheus: a real recorder, scraped over loopback and read by its parsers."""
 
 import contextlib
 import os
@@ -152,7 +152,9 @@ def test_every_counter_is_the_sum_of_the_log(program, tmp_path):
     assert counters.keys() - own == sums.keys()
     for key, total in sums.items():
         assert counters[key] == pytest.approx(total, rel=1e-9, abs=1e-9), key
-    commands = {dict(labels).get("command") for name, labels in scraped if name.startswith("thinktime_command")}
+    commands = {
+        dict(labels).get("command") for name, labels in scraped if name.startswith("thinktime_command")
+    }
     assert any(command and '"' in command for command in commands), commands
     # Later by at most a few samples, and in the other format: the same metrics.
     assert {name for name, _ in values(prometheus(older_text))} >= {name for name, _ in scraped}
@@ -238,7 +240,7 @@ def test_a_file_for_the_textfile_collector(program, tmp_path):
         wait_for_samples(address, 3)
         seen = 0
         for _ in range(200):
-            # Whenever it is read, it is whole: the parser finds the metric that stands first and that which is last.
+            # Whenever it is read, it is whole.
             found = values(prometheus(file.read_text()))
             seen = max(seen, found[("thinktime_recorder_samples_total", ())])
         assert seen >= 3

@@ -116,8 +116,9 @@ def answer():
 
 
 JOBS = "JobID|User|Partition|Submit|Start|End|TotalCPU|AllocCPUS|State\n" + "".join(
-    f"{at}|u{at % 3}|short|2026-11-21T08:00:{at:02d}|2026-11-21T08:01:{at:02d}|2026-11-21T09:{50 - at:02d}:00|"
-    f"{at}:01:00|{at % 4}|COMPLETED\n{at}.batch|||2026-11-21T08:00:{at:02d}||||1|\n"
+    f"{at}|u{at % 3}|short|2026-11-21T08:00:{at:02d}|2026-11-21T08:01:{at:02d}|"
+    f"2026-11-21T09:{50 - at:02d}:00|{at}:01:00|{at % 4}|COMPLETED\n"
+    f"{at}.batch|||2026-11-21T08:00:{at:02d}||||1|\n"
     for at in range(40)
 )
 

@@ -16,7 +16,7 @@ JOBS = f"""\
 11|make|anna|short|2026-11-21T08:00:00|2026-11-21T08:00:10|2026-11-21T09:00:00|1-02:03:04|1-02:00:00|00:03:04|8|COMPLETED
 11.batch|batch|||2026-11-21T08:00:10|2026-11-21T08:00:10|2026-11-21T09:00:00|1-02:03:04|||8|COMPLETED
 11.extern|extern|||2026-11-21T08:00:10|2026-11-21T08:00:10|2026-11-21T09:00:00|00:00.001|||8|COMPLETED
-12|a|b's job|long|2026-11-21T08:01:00|2026-11-21T08:01:05|2026-11-21T08:02:00|00:03.250|00:03.000|00:00.250|1|FAILED
+12|a|b's job|long|2026-11-21T08:01:00|2026-11-21T08:01:05|2026-11-21T08:02:00|00:03.25|00:03|00:00.25|1|FAILED
 13_1|array|carl|long|2026-11-21T08:02:00|Unknown|Unknown|00:00:00|||0|PENDING
 14+0|het|carl|long|2026-11-21T08:03:00|None|2026-11-21T08:03:30|INVALID|||0|CANCELLED by 0
 """
@@ -106,7 +106,9 @@ def test_the_response_of_jobs_is_answered(tmp_path):
     ],
 )
 def test_damage_costs_its_line_alone(tmp_path, line, kind):
-    done, log = made(tmp_path, JOBS + line + "\n" + "16|y|e|p|2026-11-21T08:00:00||2026-11-21T09:30:00|||||\n")
+    done, log = made(
+        tmp_path, JOBS + line + "\n" + "16|y|e|p|2026-11-21T08:00:00||2026-11-21T09:30:00|||||\n"
+    )
     assert kind in kinds(done)
     assert {"anna", "e"} <= set(column(log, "user", "interactions"))
 

@@ -89,8 +89,7 @@ struct Connection {
 fn serve(listener: &TcpListener, stopped: &OwnedFd, totals: &SharedTotals) {
     let mut connections: Vec<Connection> = Vec::new();
     loop {
-        let mut polled =
-            vec![PollFd::new(stopped, PollFlags::empty()), PollFd::new(listener, PollFlags::IN)];
+        let mut polled = vec![PollFd::new(stopped, PollFlags::empty()), PollFd::new(listener, PollFlags::IN)];
         polled.extend(connections.iter().map(|connection| {
             let flags =
                 if matches!(connection.state, State::Answer(..)) { PollFlags::OUT } else { PollFlags::IN };

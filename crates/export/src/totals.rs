@@ -80,7 +80,12 @@ impl Totals {
     }
 
     /// Adds an interval: its rows by name of the table, in the order of the schema's columns.
-    pub fn add<'a>(&mut self, start_us: i64, length_s: f64, rows: impl IntoIterator<Item = (&'a str, &'a [Row])>) {
+    pub fn add<'a>(
+        &mut self,
+        start_us: i64,
+        length_s: f64,
+        rows: impl IntoIterator<Item = (&'a str, &'a [Row])>,
+    ) {
         self.samples += 1;
         self.recorded_s += length_s;
         self.end_s = Some(start_us as f64 * 1e-6 + length_s);
@@ -215,7 +220,12 @@ impl Totalled {
 
     fn empty(&self, labels: Vec<Option<Arc<str>>>, now_s: f64) -> Series {
         let columns = self.amounts.len();
-        Series { labels, values: vec![None; columns], read_s: vec![f64::NEG_INFINITY; columns], seen_s: now_s }
+        Series {
+            labels,
+            values: vec![None; columns],
+            read_s: vec![f64::NEG_INFINITY; columns],
+            seen_s: now_s,
+        }
     }
 
     /// The metric of amount number `at`; of gauges, those that were read since `since_s`.

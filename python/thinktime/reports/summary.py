@@ -64,7 +64,7 @@ def findings(facts: LogFacts) -> tuple[Finding, ...]:
 
 
 def _is_reservation(facts: LogFacts) -> bool:
-    """True if no check found anything, and yet that is no good news: little was examined, or a resource was full."""
+    """True if nothing was found and that is no good news: little was examined, or a resource was full."""
     checks = facts.health
     if checks is None or checks.found:
         return False

@@ -69,7 +69,7 @@ class RecordOptions:
     keep_days: float | None = None
     """Age beyond which parts of the log are removed [day]."""
     listen: str | None = None
-    """Address at which Prometheus finds the totals of what is recorded, ``HOST:PORT`` or a port of this machine."""
+    """Address at which Prometheus finds the totals, ``HOST:PORT`` or a port of this machine alone."""
     textfile: str | None = None
     """File that has them for node_exporter's textfile collector; its name ends in ``.prom``."""
 

@@ -565,7 +565,8 @@ impl Census {
     /// Counts the rest of totals in which processes are that nobody saw: for the user of all children seen, or else
     /// of the process that waited for them.
     fn inherit(&mut self, waiter: &Waited, rest: Usage, owners: &BTreeMap<Owner, u64>) {
-        let seen = if waiter.takes_orphans() { None } else { owners.first_key_value().zip(owners.last_key_value()) };
+        let seen =
+            if waiter.takes_orphans() { None } else { owners.first_key_value().zip(owners.last_key_value()) };
         let key = match seen {
             Some((((first, _), _), ((last, _), _))) if first == last => first,
             _ => &waiter.key,

@@ -103,7 +103,7 @@ fn text_file(path: &Path) -> Result<TextFile, RecorderError> {
     let given = path.display();
     // The collector reads no other name, and a slip must not replace a file of another kind.
     if path.extension().is_none_or(|extension| extension != "prom") {
-        return Err(wrong("textfile", given, "must end in .prom, as node_exporter's textfile collector wants it"));
+        return Err(wrong("textfile", given, "must end in .prom, which node_exporter reads"));
     }
     TextFile::create(path).map_err(|error| wrong("textfile", given, &format!("cannot be written: {error}")))
 }

@@ -44,7 +44,7 @@ def command(
             "-o",
             "--output",
             metavar="FILE",
-            help="File, whose ending chooses the format, or a folder for several tables; - for standard output.",
+            help="File, whose ending chooses the format; a folder for several tables; - for standard output.",
         ),
     ] = None,
     form: Annotated[
@@ -53,10 +53,11 @@ def command(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that already exist.")] = False,
 ) -> None:
-    """Write the rows of a log to CSV, Arrow, Parquet or JSON lines, with the rows not yet in its Parquet files.
+    """Write the rows of a log to CSV, Arrow, Parquet or JSON lines.
 
-    Each table becomes one file. Rows are streamed: memory does not grow with the log. In CSV, texts that a
-    spreadsheet would take for a formula are preceded by an apostrophe, as in reports.
+    Each table becomes one file, with the rows that are not yet in the log's Parquet files. Rows are streamed:
+    memory does not grow with the log. In CSV, texts that a spreadsheet would take for a formula are preceded
+    by an apostrophe, as in reports.
 
     Examples:
 
@@ -102,7 +103,9 @@ def _files(
     """Table, file and format of each file."""
     suffix = output.suffix.lower()
     if not is_one and destination.is_special(output):
-        raise InputError(f"-o {output}: is one stream for {len(tables)} tables; name one of {', '.join(tables)}")
+        raise InputError(
+            f"-o {output}: is one stream for {len(tables)} tables; name one of {', '.join(tables)}"
+        )
     if is_one and not output.is_dir():
         if form is None and suffix not in SUFFIXES:
             was = f"ends in {suffix}, which is not a known format" if suffix else "has no ending"
@@ -110,8 +113,8 @@ def _files(
         return [(tables[0], output, form or SUFFIXES[suffix])]
     if not is_one and suffix in SUFFIXES:
         raise InputError(
-            f"-o {output}: is one file for {len(tables)} tables; name one of {', '.join(tables)}, or a folder "
-            "with --format"
+            f"-o {output}: is one file for {len(tables)} tables; name one of {', '.join(tables)}, or a "
+            "folder with --format"
         )
     if form is None:
         raise InputError(f"-o {output}: is a folder; say the format, as in --format csv")
@@ -173,6 +176,10 @@ def _plain(rows: pl.LazyFrame) -> pl.LazyFrame:
     def fields(texts: pl.Series) -> pl.Series:
         # Names recur in nearly every interval.
         known = texts.unique()
-        return texts.replace_strict(known, pl.Series([field(text) for text in known], dtype=pl.String))
+        shown = pl.Series([field(text) for text in known], dtype=pl.String)
+        found: pl.Series = texts.replace_strict(known, shown)
+        return found
 
-    return rows.with_columns(pl.col(pl.String).map_batches(fields, return_dtype=pl.String, is_elementwise=True))
+    return rows.with_columns(
+        pl.col(pl.String).map_batches(fields, return_dtype=pl.String, is_elementwise=True)
+    )

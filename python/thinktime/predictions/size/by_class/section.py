@@ -11,6 +11,7 @@ from thinktime.documents.document import Col, Cols, Section, Table
 from thinktime.documents.render.json import answer
 from thinktime.documents.wording import capital, listed
 from thinktime.models.sizing import SOURCE, Machine
+from thinktime.notation import plain
 from thinktime.predictions.size import background, record
 from thinktime.predictions.size.by_class.answer import Mixed, More, OfClass, Planned, SizeByClass
 from thinktime.predictions.size.by_class.classes import UserClass
@@ -252,7 +253,7 @@ def as_json(size: SizeByClass) -> str:
             "mixes": [{"change": mix.change} | _answer(mix) for mix in size.mixes[1:]],
             "more": _more_of(size.more),
             "plans": [
-                {"plan": record.plain(plan_words(one.plan))}
+                {"plan": plain(plan_words(one.plan))}
                 | _answer(one.mix)
                 | {"more": _more_of(one.more), "predictions": list(_rows(one.mix))}
                 for one in size.plans

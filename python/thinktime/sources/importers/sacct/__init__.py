@@ -2,9 +2,9 @@
 
 Limitations
 -----------
-A job is an interaction: due when it was submitted, served from its start on, complete at its end. Steps are left
-out, since their job has their CPU time; so are their memory and input. CPU time is null where the cluster does
-not gather it. What machines and users did outside of jobs is not there: there are no samples. Times are whole
+A job is an interaction: due when it was submitted, served from its start on, complete at its end. Steps are
+left out, since their job has their CPU time; so is their memory. CPU time is null where the cluster does not
+gather it. What machines and users did outside of jobs is not there: there are no samples. Times are whole
 seconds.
 """
 
@@ -22,7 +22,7 @@ class SacctImporter(Importer):
     """Text of sacct."""
 
     name = "sacct"
-    help = "the text of `sacct --allusers --parsable2 --format=JobID,User,Partition,Submit,Start,End,...` (Slurm)"
+    help = "the text of `sacct --allusers --parsable2 --format=JobID,User,Submit,Start,End` (Slurm)"
     takes = frozenset({"timezone"})
 
     def detect(self, head: Head, *, asked: bool) -> str | None:

@@ -28,7 +28,9 @@ OWN = (
     Column(
         name="cpus_allocated", type="u64", unit="CPU", kind="gauge", description="CPUs allocated to the job"
     ),
-    Column(name="state", type="text", unit="", kind="label", description="State of the job, as Slurm names it"),
+    Column(
+        name="state", type="text", unit="", kind="label", description="State of the job, as Slurm names it"
+    ),
 )
 
 _TIME = re.compile(r"(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})", re.ASCII)
@@ -67,7 +69,9 @@ class _Jobs:
             self.names = names_of(file.readline(LINE_BYTES_MAX).decode("utf-8", "replace"))
         self.places = {name: at for at, name in enumerate(self.names) if name}
         if missing := [name for name in NEEDED if name not in self.places]:
-            raise InputError(f"{path}, line 1: has no column {missing[0]}; run sacct with {missing[0]} in --format")
+            raise InputError(
+                f"{path}, line 1: has no column {missing[0]}; run sacct with {missing[0]} in --format"
+            )
 
     def batches(self) -> Iterator[Interval]:
         """Rows of interactions, some at once."""
@@ -96,7 +100,8 @@ class _Jobs:
                 place, cells = self._cells(line, offset)
                 if len(cells) != len(self.names):
                     self.problems.add(
-                        "damaged_record", f"{place}: has {len(cells)} columns, not {len(self.names)}; left out"
+                        "damaged_record",
+                        f"{place}: has {len(cells)} columns, not {len(self.names)}; left out",
                     )
                     continue
                 # Steps: 17.batch, 17.0; parts of a heterogeneous job are jobs of their own.
@@ -115,7 +120,9 @@ class _Jobs:
             if not line:
                 return
             if len(line) == LINE_BYTES_MAX and not line.endswith(b"\n"):
-                self.problems.add("damaged_record", f"byte {offset}: a line longer than {LINE_BYTES_MAX} bytes")
+                self.problems.add(
+                    "damaged_record", f"byte {offset}: a line longer than {LINE_BYTES_MAX} bytes"
+                )
                 while line and not line.endswith(b"\n"):
                     line = file.readline(LINE_BYTES_MAX)
                 continue
@@ -178,15 +185,16 @@ class _Jobs:
         try:
             if match is None or int(match[1]) not in YEARS:
                 raise ValueError
-            local = datetime.datetime(*(int(part) for part in match.groups()), tzinfo=self.zone)  # type: ignore[arg-type]
+            year, month, day, hour, minute, second = (int(part) for part in match.groups())
+            local = datetime.datetime(year, month, day, hour, minute, second, tzinfo=self.zone)
         except (ValueError, OverflowError):
             self.problems.add("damaged_record", f"{place}: {name} is {cell[:30]!r}, no time")
             return None
         if not self.says_zone:
             self.problems.once(
                 "timezone_unknown",
-                "times without a zone are taken as UTC; --timezone Europe/Berlin says which; or run sacct with "
-                "SLURM_TIME_FORMAT=%s",
+                "times without a zone are taken as UTC; --timezone Europe/Berlin says which; or run sacct "
+                "with SLURM_TIME_FORMAT=%s",
             )
         return (local - EPOCH) // datetime.timedelta(microseconds=1)
 
