@@ -64,8 +64,8 @@ COMMAND_LINES = {
 }
 """Kind of the answer, by command line."""
 
-WITHOUT = {"demo", "live", "man", "import"}
-"""Commands that print no answer in JSON, and one whose input is made elsewhere."""
+WITHOUT = {"demo", "live", "man", "import", "export"}
+"""Commands that print no answer in JSON, one whose input is made elsewhere, and one that prints rows."""
 
 
 @pytest.fixture(scope="module")

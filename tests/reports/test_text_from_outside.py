@@ -328,6 +328,11 @@ MESSAGES = {
         ("import", written(folder, "p.prom", hostile_scrapes()), "-o", folder / "prometheus"),
         ("import", written(folder, "m.csv", f"t,{ALL}\n"), "-o", folder / "log", *mapping(folder)),
     ],
+    "export": lambda folder: [
+        ("export", folder / IN_A_PATH, "-o", "x.csv"),
+        ("export", unread_log(folder), IN_A_PATH, "-o", "x.csv"),
+        ("export", unread_log(folder), "samples", "-o", folder / f"x.{IN_A_PATH}"),
+    ],
     "study": lambda folder: [
         ("study", IN_A_PATH),
         ("study", "sekino-1969", "--table", IN_A_PATH),

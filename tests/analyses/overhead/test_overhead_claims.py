@@ -77,11 +77,24 @@ def test_a_fork_is_in_the_table_and_no_finding(log_of):
     assert "In the table only: fork (it has no single cost, and this is not its direct one)" in text
 
 
-def test_an_interrupt_stands_for_what_raised_it(log_of):
+@pytest.mark.parametrize("kind", ["interrupts", "softirq_net_rx"])
+def test_an_interrupt_stands_for_what_raised_it(log_of, kind):
     made = machine()
-    made["interrupts"] = np.round(made["context_switches"] * 0.1 * np.random.default_rng(2).random(400))
-    made["system_s"] = made["system_s"] + 50e-6 * made["interrupts"]
-    assert "stand_in" in doubts(overhead.analyse(log_of(made)), "interrupts")
+    made[kind] = np.round(made["context_switches"] * 0.1 * np.random.default_rng(2).random(400))
+    made["system_s"] = made["system_s"] + 50e-6 * made[kind]
+    result = overhead.analyse(log_of(made), requests=[kind, "forks", "page_faults_minor"])
+    assert "stand_in" in doubts(result, kind)
+
+
+def test_a_cost_beyond_all_of_the_system_time_is_no_finding(log_of):
+    """What costs most is not counted, and grows faster than the faults that accompany it."""
+    made = machine()
+    rates = made["page_faults_minor"]
+    made["system_s"] = 3 * FAULT * rates - 2.5 * FAULT * rates.mean() + 1e-4
+    result = overhead.analyse(log_of(made), requests=["page_faults_minor"])
+    assert cost(result, "page_faults_minor").share.value > 1.0
+    assert "more_than_all" in doubts(result, "page_faults_minor")
+    assert said(result, "of the system time")
 
 
 def test_a_wide_interval_is_no_finding(log_of):

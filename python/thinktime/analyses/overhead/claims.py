@@ -20,8 +20,8 @@ and its interval then held in 82 +- 6 % of logs where 95 % are stated. At a thir
 from zero. The half width is that of `Cost.steady`: by that of the interval itself, those costs would be
 stated whose interval chance has made short, and these held in 90 to 94 %; a smaller share makes that worse.
 """
-STAND_INS = ("interrupts",)
-"""Events that other requests cause: their coefficient is the cost of whatever raised them."""
+STAND_INS = ("interrupts", "softirq")
+"""Beginnings of events that other requests cause: their coefficient is the cost of whatever raised them."""
 OF_MANY_SIZES = ("forks",)
 """Requests without a single cost: a fork takes 120 us, and 50 us more for each resident MB of its process."""
 
@@ -46,8 +46,10 @@ def doubts(cost: Cost, timing: Timing) -> Iterator[Caveat]:
         yield Caveat("rival_left_out", labels=list(cost.rivals))
     if cost.length.rejected():
         yield Caveat("moves_with_length")
-    if any(kind in STAND_INS for kind in kinds):
+    if any(kind.startswith(STAND_INS) for kind in kinds):
         yield Caveat("stand_in")
+    if cost.share.value > 1.0:
+        yield Caveat("more_than_all", share=cost.share.value)
     if any(kind in OF_MANY_SIZES for kind in kinds):
         yield Caveat("of_many_sizes")
     if cost.shown_to_cost and cost.steady > WIDE * cost.seconds.value:
