@@ -330,8 +330,7 @@ MESSAGES = {
     ],
     "export": lambda folder: [
         ("export", folder / IN_A_PATH, "-o", "x.csv"),
-        ("export", unread_log(folder), IN_A_PATH, "-o", "x.csv"),
-        ("export", unread_log(folder), "samples", "-o", folder / f"x.{IN_A_PATH}"),
+        ("export", unread_log(folder), IN_A_PATH, "-o", folder / f"x.{IN_A_PATH}"),
     ],
     "study": lambda folder: [
         ("study", IN_A_PATH),
