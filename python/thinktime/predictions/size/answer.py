@@ -433,7 +433,7 @@ def reached(known: Known, plan: Plan) -> Reached:
     )
 
 
-def _order(one: Fits) -> tuple[bool, bool, float, float, str]:
+def _order(one: Fits) -> tuple[bool, bool, float, float, float, str]:
     return one.order
 
 

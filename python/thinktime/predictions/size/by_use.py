@@ -114,7 +114,7 @@ def by_use(found: Activity, plan: Plan, goals: Sequence[Goal], asked: Sequence[i
     )
 
 
-def _order(one: Fits) -> tuple[bool, bool, float, float, str]:
+def _order(one: Fits) -> tuple[bool, bool, float, float, float, str]:
     return one.order
 
 

@@ -199,13 +199,15 @@ class Fits:
         return self.at_least if self.users is None else int(self.users.value)
 
     @property
-    def order(self) -> tuple[bool, bool, float, float, str]:
+    def order(self) -> tuple[bool, bool, float, float, float, str]:
         """Key by which the goal that fails first comes first."""
         # What was not measured is no answer, and a throughput is met from some number on.
         known = self.users is not None or self.limit == MEASURED
         users = float(self.number) if known else math.inf
         most = math.inf if self.at_most is None else float(self.at_most)
-        return self.limit == "unmeasured", self.goal.kind == "throughput", users, most, self.goal.kind
+        # Of goals that are met throughout, the one that is known for fewer users.
+        least = 0.0 if known else float(self.at_least)
+        return self.limit == "unmeasured", self.goal.kind == "throughput", users, most, least, self.goal.kind
 
 
 def reconciled(
