@@ -144,7 +144,7 @@ DOUBTS: Mapping[str, Callable[..., str]] = {
     "rival_left_out": lambda labels: f"its rate varies with that of {_names(labels)}, which has no row",
     "moves_with_length": lambda: "the cost changes with the length of the interval",
     "stand_in": lambda: "it stands for whatever raised it",
-    "more_than_all": lambda share: f"it would be {share:.0%} of the system time",
+    "more_than_all": lambda share: f"it would explain {share:.0%} of all that was measured",
     "of_many_sizes": lambda: "it has no single cost, and this is not its direct one",
     "wide": lambda share: f"its error may be {share:.0%} of the cost",
 }
