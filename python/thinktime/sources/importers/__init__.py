@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from thinktime.log import LogWriter
     from thinktime.sources.importers.interval import Row
 
-__all__ = ["IMPORTERS", "Given", "Imported", "Importer", "import_file", "importer"]
+__all__ = ["IMPORTERS", "Given", "Imported", "Importer", "import_file"]
 
 IMPORTERS: tuple[Importer, ...] = (
     SarImporter(),
@@ -76,7 +76,7 @@ class Imported:
     """Kind, detail and count, as in the manifest of the log."""
 
 
-def importer(name: str) -> Importer:
+def _called(name: str) -> Importer:
     """Importer called `name`.
 
     Raises
@@ -132,7 +132,7 @@ def import_file(
     """
     path, folder = Path(file), Path(log)
     given = given or Given()
-    asked = None if kind is None else importer(kind)
+    asked = None if kind is None else _called(kind)
     if folder.exists() and not force and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(
             f"{folder} already exists; name another folder with -o, or use --force to replace it"
@@ -160,7 +160,7 @@ def _recognised(path: Path, asked: Importer | None, given: Given) -> tuple[Impor
     """Importer of the file, and the form that it recognises."""
     head = head_of(path)
     if asked is None and given.mapping is not None:
-        asked = importer("table")
+        asked = _called("table")
     if head.folder and asked is not None and not asked.folders:
         raise InputError(f"{path}: is a folder; give one file in it, such as {files_of(path)[0]}")
     for magic, command in _COMPRESSED.items():

@@ -1,7 +1,6 @@
 """Text of iostat (sysstat).
 
-Limitations
------------
+**Limitations.**
 The first report counts since the boot and is left out, the first after each head line too. Rates are
 rounded to 0.01, and so are the shares of CPU time. Without ``-x``, reads and writes of a disk are one
 count, and the time that they took is not known. Without ``-t``, reports have no times: ``--interval`` says

@@ -1,7 +1,6 @@
 """Text of pidstat (sysstat).
 
-Limitations
------------
+**Limitations.**
 pidstat prints the tasks that did something, sums them nowhere, and misses those that ended before its next
 report: CPU time of users is a lower bound, and the machine's is null, as are memory (only of tasks that are
 shown) and the number of processes. Rates and shares are rounded to 0.01. With ``-U`` it prints names

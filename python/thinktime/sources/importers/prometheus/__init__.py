@@ -9,8 +9,7 @@ name, and is not read.
 node_exporter fills `samples`, `cpus`, `disks` and `interfaces`; cAdvisor `groups`; process-exporter
 `commands`; vLLM columns of its own in `samples`.
 
-Limitations
------------
+**Limitations.**
 Users, exact CPU time and single requests are not among these metrics: their columns are null.
 process-exporter names no user. cAdvisor's counters of a container have other times than the scrape, so that
 single intervals are off where it has no time stamps of its own. A histogram gives its number and its sum,

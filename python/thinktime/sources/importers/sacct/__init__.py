@@ -1,7 +1,6 @@
 """Jobs of Slurm's accounting, as sacct prints them for programs.
 
-Limitations
------------
+**Limitations.**
 A job is an interaction: due when it was submitted, served from its start on, complete at its end. Steps are
 left out, since their job has their CPU time; so is their memory. CPU time is null where the cluster does not
 gather it. What machines and users did outside of jobs is not there: there are no samples. Times are whole

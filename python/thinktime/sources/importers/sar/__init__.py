@@ -4,8 +4,7 @@ Three inputs, recognised by content: the binary file that ``sadc`` writes (read 
 ``sadf``), the raw text that ``sadf -r`` prints, and the JSON that ``sadf -j`` prints. The first two
 hold cumulative counters, so that the log gets exact differences; JSON holds rates rounded to 0.01.
 
-Limitations
------------
+**Limitations.**
 sar records no users, no exact CPU time and no interactions: those columns are null. CPU states are
 tick-sampled by the kernel. Device names in a binary file are those of the machine that runs sadf.
 """

@@ -3,8 +3,7 @@
 The mapping says which column of the file is which column of the log, in which unit, and whether it holds
 amounts, rates, totals that grow, or readings. One mapping fills one table of the log.
 
-Limitations
------------
+**Limitations.**
 Only what the mapping names is read. Rows must stand in order of time, but for tables whose rows have times
 of their own (interactions, events). A cell of a CSV file has no line break in it. One group of rows of a
 Parquet file must fit into memory. Rezolus writes Parquet too; its columns have names that differ by version

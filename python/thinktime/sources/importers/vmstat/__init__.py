@@ -1,7 +1,6 @@
 """Text of vmstat (procps).
 
-Limitations
------------
+**Limitations.**
 vmstat prints whole percents of all CPUs together, and not how many there are: ``--cpus`` says it. Its user
 time includes nice time and its system time interrupts. Without ``-t`` it prints no time: ``--interval``
 says how far apart the reports are. Swapping is converted into pages of 4096 bytes. Memory is taken as KiB:
