@@ -109,7 +109,7 @@ def _run(
     how: dict[str, Any],
 ) -> Runs:
     from thinktime.log import design
-    from thinktime.log.runs import Runs
+    from thinktime.log.runs import FILE_NAME, Runs
     from thinktime.sources import experiments
 
     read = design.read(path)
@@ -117,11 +117,14 @@ def _run(
         read = replace(read, replications=replications)
     experiments.check(read, how["limits"])
     folder = folder or path.with_suffix("")
-    runs = experiments.prepare(read, folder, resume=resume, force=force)
     try:
+        # Once the list of cells is written, there is something to resume, whatever comes between.
+        runs = experiments.prepare(read, folder, resume=resume, force=force)
         with counted("simulating") as show:
             experiments.run(read, runs, **how, progress=None if show is None else _shown(show))
     except KeyboardInterrupt:
+        if not (folder / FILE_NAME).exists():
+            raise
         raise InterruptedWorkError(
             "interrupted; cells that were complete are kept; --resume continues"
         ) from None
