@@ -80,6 +80,15 @@ def resolved(app: Any, env: Any, node: Any, shown: Any) -> Any:
     return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", (here or found)[0], node, shown)
 
 
+def without_factory(
+    app: Any, what: str, name: str, obj: Any, options: Any, signature: str | None, returned: str | None
+) -> tuple[str | None, str | None]:
+    """Signature with ``...`` for a default that is made anew: what dataclasses show there is no Python."""
+    del app, what, name, obj, options
+    return (None if signature is None else signature.replace("<factory>", "...")), returned
+
+
 def setup(app: Any) -> None:
-    """Let Sphinx ask `resolved` for references that it does not find."""
+    """Let Sphinx ask `resolved` for references that it misses, and `without_factory` for signatures."""
+    app.connect("autodoc-process-signature", without_factory)
     app.connect("missing-reference", resolved)
