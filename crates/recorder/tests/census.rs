@@ -90,6 +90,9 @@ proptest! {
         let (counted, used) = (observer.total_ns(), kernel.used_ns);
         prop_assert!(counted <= used + allowed, "counted {counted} of {used}: something twice");
         prop_assert!(counted + allowed + kernel.nested_ns >= used, "counted {counted} of {used}: something lost");
+        // What `check` allows of a log: two ticks for each total that the census says was cut to ticks.
+        let cut = observer.census.totals_in_ticks;
+        prop_assert!(counted <= used + 2 * TICK_NS * cut, "counted {counted} of {used}: {cut} totals were cut");
     }
 
     /// Also when processes end before their children, nothing is counted twice.

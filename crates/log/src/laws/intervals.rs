@@ -476,7 +476,7 @@ impl Intervals {
         if totals.users_rows == 0 || !machine.is_complete {
             return;
         }
-        let slack_s = USERS_S + totals.reading_s;
+        let slack_s = USERS_S + totals.reading_s + machine.rounding_s;
         let within = |users_s: f64, machine_s: f64| users_s <= (1.0 + USERS_SHARE) * machine_s + slack_s;
         let mut pairs = vec![("cpu_exact_s", totals.users_joined_s, totals.exact_s)];
         if !totals.has_exact {

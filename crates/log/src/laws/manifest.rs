@@ -49,6 +49,8 @@ pub(crate) struct Machine {
     pub has_closed_users: bool,
     /// Every interval begins where the one before ends: a recorder wrote them, and nothing was lost.
     pub is_contiguous: bool,
+    /// Most by which CPU time counted in whole ticks makes that of users too long [s].
+    pub rounding_s: f64,
     /// All parts are there and were read.
     pub is_complete: bool,
     /// The CPU time of users is that of control groups, which know more than their processes do.
@@ -91,6 +93,7 @@ impl Machine {
             cpus_max: of_manifest.map(|most| most.max(cpus_with_rows as f64)),
             cpus_min: cpus.map(|cpus| cpus.into_iter().fold(f64::INFINITY, f64::min)),
             tick_s: manifest.sessions.iter().filter_map(tick_of).fold(TICK_S, f64::max),
+            rounding_s: manifest.sessions.iter().map(rounding_s).sum(),
             sessions: manifest.sessions.len(),
             has_clock_step: had("clock_step")
                 || manifest.sessions.iter().any(|session| session.source == "sar"),
@@ -108,9 +111,7 @@ impl Machine {
         let file = Manifest::path(dir);
         for (index, session) in manifest.sessions.iter().enumerate() {
             let recorder = session.facts.get("recorder");
-            for (item, message) in
-                recorder.map(|facts| wrong_facts(facts, &session.machine)).unwrap_or_default()
-            {
+            for (item, message) in recorder.map(|facts| wrong_facts(facts, session)).unwrap_or_default() {
                 report.push(&FACTS_AGREE, &file, format!("session {}", index + 1), item, message);
             }
         }
@@ -150,6 +151,20 @@ fn tick_of(session: &Session) -> Option<f64> {
     (ticks >= 1.0).then(|| 1.0 / ticks)
 }
 
+/// Most by which the CPU time of users in a session may be too long, because totals of processes are cut to ticks [s].
+///
+/// The totals that grew are counted. Each has user and system time, so that two ticks are the most. A total that grows by
+/// a small part f of a tick grows by a whole one with probability f: over many of these, the variance is a tick squared
+/// for each one seen to grow; of totals that grow much, it is at most half of that. Six standard errors are exceeded by
+/// chance in one session of a billion.
+fn rounding_s(session: &Session) -> f64 {
+    let totals =
+        session.facts.get("recorder").and_then(|facts| facts.pointer("/users/totals_in_ticks")?.as_f64());
+    let totals = totals.filter(|totals| *totals >= 0.0).unwrap_or(0.0);
+    let tick_s = tick_of(session).unwrap_or(TICK_S);
+    (2.0 * tick_s * totals).min(6.0 * tick_s * totals.sqrt())
+}
+
 /// Inputs of a session come by a schedule, or from outside.
 fn has_open_users(session: &Session) -> bool {
     let of_machine = |path: &str| session.machine.pointer(path).is_some_and(|value| !value.is_null());
@@ -177,15 +192,15 @@ fn wrong_incident(incident: &Incident) -> Option<String> {
 }
 
 /// Facts of one session that contradict each other.
-fn wrong_facts(recorder: &Json, machine: &Json) -> Vec<(&'static str, String)> {
-    let cpus = machine.get("cpus").and_then(Json::as_f64).unwrap_or(1.0).clamp(1.0, CPUS_MAX);
+fn wrong_facts(recorder: &Json, session: &Session) -> Vec<(&'static str, String)> {
+    let cpus = session.machine.get("cpus").and_then(Json::as_f64).unwrap_or(1.0).clamp(1.0, CPUS_MAX);
     let number = |path: &str| recorder.pointer(path).and_then(Json::as_f64);
     let mut wrong = Vec::new();
     if let (Some(exact_s), Some(attributed_s)) = (number("/users/exact_s"), number("/users/attributed_s")) {
         // Sums of adjoining intervals differ by the readings at their ends; each dropped one adds ends.
         let pieces = 1.0 + number("/dropped_intervals").unwrap_or(0.0).max(0.0);
         let reading_s = number("/users/reading_max_s").map_or(READING_S * cpus, |most_s| most_s * pieces);
-        if !(attributed_s >= 0.0 && attributed_s <= 1.02 * exact_s + 0.05 + reading_s) {
+        if !(attributed_s >= 0.0 && attributed_s <= 1.02 * exact_s + 0.05 + reading_s + rounding_s(session)) {
             let message = format!("{attributed_s} s of {exact_s} s are attributed to users");
             wrong.push(("recorder.users.attributed_s", message));
         }

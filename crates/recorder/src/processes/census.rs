@@ -91,6 +91,17 @@ pub(super) struct Entry {
     pub is_late: bool,
     /// User and command at its end, and CPU time that is probably not in the message of it [ns].
     pub missing: Option<(Owner, u64)>,
+    /// Its own CPU time, and that of its children, was counted in whole ticks before.
+    is_in_ticks: [bool; 2],
+}
+
+impl Entry {
+    /// Notes that its own CPU time, and that of its children, was counted in whole ticks; how many of both are new.
+    pub fn mark_ticks(&mut self, is_whole: [bool; 2]) -> u64 {
+        let before = self.is_in_ticks;
+        self.is_in_ticks = [before[0] || is_whole[0], before[1] || is_whole[1]];
+        self.is_in_ticks.iter().zip(before).map(|(now, before)| u64::from(*now && !before)).sum()
+    }
 }
 
 /// A process whose totals for waited-for children grew, by `usage`.
@@ -141,6 +152,9 @@ pub struct Census {
     pub(super) is_first_interval: bool,
     /// Differences dropped because they exceed the capacity of the machine.
     pub implausible: u64,
+    /// Totals that were counted in whole ticks: of processes with threads, and of those that waited for children. What
+    /// users had is off by the rounding of each at the beginning and at the end, not by that of every interval.
+    pub totals_in_ticks: u64,
     /// Processes whose parent ended: their new parent has to be read at the next scan.
     pub orphans: Vec<i32>,
 }
@@ -164,6 +178,7 @@ impl Census {
             is_begun: false,
             is_first_interval: false,
             implausible: 0,
+            totals_in_ticks: 0,
             orphans: Vec::new(),
         }
     }
@@ -319,6 +334,7 @@ impl Census {
             ended: None,
             is_late: false,
             missing: None,
+            is_in_ticks: [false; 2],
         };
         self.enter(&entry.key, facts);
         // An older one was hidden until now, or started before the recorder: its lifetime is not this interval.
@@ -331,7 +347,8 @@ impl Census {
             } else if let Some(account) = self.accounts.get_mut(&entry.key) {
                 account.commands.used(&facts.command).started += 1;
             }
-            self.book(&entry, usage, self.of_children(&entry), around, waited);
+            let child_usage = self.of_children(&entry);
+            self.book(&mut entry, usage, child_usage, around, waited);
         }
         entry
     }
@@ -367,12 +384,15 @@ impl Census {
     /// Counts `usage` of a process itself, and adds `child_usage` to `waited`, to be settled later.
     fn book(
         &mut self,
-        entry: &Entry,
+        entry: &mut Entry,
         mut usage: Usage,
         mut child_usage: Usage,
         around: &Surroundings<'_>,
         waited: &mut Vec<Waited>,
     ) {
+        // The scheduler's nanoseconds are whole ticks in one case of ten million.
+        let is_whole = |ns: u64| ns > 0 && ns.is_multiple_of(self.tick_ns);
+        self.totals_in_ticks += entry.mark_ticks([is_whole(usage.exact_ns), is_whole(child_usage.exact_ns)]);
         // No process lives without a page fault, so that one marks a child waited for. The kernel adds a
         // child's I/O to the parent's own: both are held back until the children's debts are subtracted.
         if child_usage.faults_minor > 0 || child_usage.exact_ns > 0 {

@@ -221,6 +221,7 @@ impl Census {
         // With several threads, the reading has the waiting of the first one only.
         if entry.facts.stat.threads > 1 {
             rest.wait_ns = 0;
+            self.totals_in_ticks += entry.mark_ticks([true, false]);
         }
         let mut key = entry.key.clone();
         if self.by == By::Uid {

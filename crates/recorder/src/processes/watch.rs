@@ -33,6 +33,8 @@ pub struct ProcessTotals {
     pub kernel_ns: u64,
     /// Exact CPU time in the interval of processes that leave the CPU to others [ns].
     pub low_priority_ns: Option<u64>,
+    /// Totals that were counted in whole ticks since the first sample.
+    pub totals_in_ticks: u64,
 }
 
 /// Reads or counts the processes at every sample.
@@ -270,6 +272,7 @@ impl Each {
                 .map(|_| self.census.accounts().values().map(|account| account.usage.exact_ns).sum()),
             kernel_ns: self.census.kernel_ns,
             low_priority_ns: since.map(|_| self.census.low_priority_ns),
+            totals_in_ticks: self.census.totals_in_ticks,
         })
     }
 }

@@ -518,6 +518,7 @@ impl<C: Clock> Recorder<C> {
             reading_s,
         );
         self.tally.active_users = figures.active_users;
+        self.tally.totals_in_ticks = figures.totals_in_ticks;
         self.tally.cost.add(cost_s);
         self.tally.late.add(late_s);
         self.tally.written_bytes += self.written;

@@ -38,6 +38,8 @@ pub struct Tally {
     compared: Compared,
     /// Over the intervals for which the CPU time of users is known as well.
     attributed: Attributed,
+    /// Totals of processes that were counted in whole ticks.
+    pub totals_in_ticks: u64,
 }
 
 #[derive(Debug, Default)]
@@ -118,7 +120,7 @@ impl Tally {
             "dropped_intervals": self.dropped,
             "recorded_s": self.length_s,
             "busy": self.compared.to_json(),
-            "users": self.attributed.to_json(),
+            "users": self.attributed.to_json(self.totals_in_ticks),
         })
     }
 }
@@ -157,13 +159,14 @@ impl Compared {
 impl Attributed {
     /// Part of the exact CPU time that belongs to users; the rest is of processes that started and ended
     /// between two samples unnoticed.
-    fn to_json(&self) -> Json {
+    fn to_json(&self, totals_in_ticks: u64) -> Json {
         if self.n == 0 {
             return Json::Null;
         }
         json!({
             "n": self.n,
             "exact_s": self.exact_s,
+            "totals_in_ticks": totals_in_ticks,
             "attributed_s": self.to_users_s,
             "unattributed_s": self.exact_s - self.to_users_s,
             "reading_max_s": self.reading_max_s,
