@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -41,8 +43,22 @@ def test_it_agrees_with_the_help(name: str) -> None:
         assert (_bare(parameter.help) in words) != parameter.hidden
         for spelling in (*parameter.spellings, *parameter.opposites):
             assert (spelling in words) != parameter.hidden
-    for paragraph in (*command.paragraphs, *command.examples):
+    for paragraph in command.paragraphs:
         assert _bare(paragraph) in words
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+@pytest.mark.parametrize("command", ALL.values(), ids=ALL)
+def test_a_shell_reads_the_examples_of_the_help_as_they_are_meant(
+    command: Command, width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Copied from a narrow terminal, with the ends of its lines."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    run([*command.path, "--help"])
+    text = capsys.readouterr().out
+    joined = text.replace("\\\n", "").partition("  Examples:\n\n")[2].splitlines()
+    read = [shlex.split(line) for line in itertools.takewhile(lambda line: line[:1] in {"", " "}, joined)]
+    assert [words for words in read if words] == [shlex.split(example) for example in command.examples]
 
 
 @pytest.mark.parametrize("command", ALL.values(), ids=ALL)

@@ -20,7 +20,7 @@ import typer
 
 from thinktime import __version__
 from thinktime.cli import config, messages
-from thinktime.cli.catalogue import PlainCommand
+from thinktime.cli.catalogue import PlainCommand, PlainGroup
 from thinktime.errors import InputError, InterruptedWorkError, WorkError
 
 __all__ = ["COMMANDS", "main", "run"]
@@ -78,9 +78,17 @@ All commands: thinktime --help; one of them: thinktime help COMMAND.
 """
 
 
+class _Program(PlainGroup):
+    """The program; its commands are listed in the order of `COMMANDS`, whatever they are made of."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return sorted(super().list_commands(ctx), key=list(COMMANDS).index)
+
+
 def application(arguments: Sequence[str] = ()) -> typer.Typer:
     """Application with all commands, or only with the one that the arguments call."""
     app = typer.Typer(
+        cls=_Program,
         help="Measure, explain and predict interactive multi-user systems.",
         epilog=EPILOG,
         add_completion=True,

@@ -13,11 +13,10 @@ from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import typer
-from typer.core import TyperGroup
 
 from thinktime.analyses import QUESTIONS, Question, question
 from thinktime.cli import completion, destination, messages
-from thinktime.cli.catalogue import PlainCommand
+from thinktime.cli.catalogue import PlainCommand, PlainGroup
 from thinktime.cli.progress import counted
 from thinktime.questions.definition import Accepts, OptionHelp, options_of, warned
 
@@ -30,7 +29,7 @@ HELP = {
 """Name and help of the argument, by what a question accepts."""
 
 
-class _Group(TyperGroup):
+class _Group(PlainGroup):
     """Commands of the questions by name; the error for an unknown name lists the known ones."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:

@@ -7,11 +7,13 @@ follow from these records, so that none of them can differ from what ``--help`` 
 from __future__ import annotations
 
 import inspect
+import re
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 PROGRAM = "thinktime"
 
@@ -144,7 +146,7 @@ def described(command: Any, path: tuple[str, ...], parent: Any) -> Command:
     context = command.context_class(
         command, info_name=path[-1] if path else PROGRAM, parent=parent, **command.context_settings
     )
-    names = _names(command, context, path)
+    names = list(command.list_commands(context)) if hasattr(command, "list_commands") else []
     paragraphs, examples = _help(command)
     parameters = [parameter(item, context) for item in command.get_params(context)]
     return Command(
@@ -158,14 +160,6 @@ def described(command: Any, path: tuple[str, ...], parent: Any) -> Command:
             described(command.get_command(context, name), (*path, name), context) for name in names
         ),
     )
-
-
-def _names(command: Any, context: Any, path: tuple[str, ...]) -> list[str]:
-    """Names of the commands of a group, in the order of the help."""
-    from thinktime.cli import COMMANDS
-
-    names = list(command.list_commands(context)) if hasattr(command, "list_commands") else []
-    return names if path else sorted(names, key=list(COMMANDS).index)
 
 
 def _usage(name: str, parameters: Sequence[Parameter], *, is_group: bool) -> str:
@@ -185,8 +179,59 @@ def usage_pieces(command: Any, context: Any) -> list[str]:
     return _usage("", parameters, is_group=is_group).split()
 
 
+_Context: Any = TyperCommand.context_class
+
+_SHELL_WORD = re.compile(r"""(?:[^\s"']|"[^"]*"|'[^']*')+""")
+"""A word as a shell reads it: what is quoted is one."""
+
+
+class _Formatter(_Context.formatter_class):  # type: ignore[misc]
+    """Help in paragraphs, whose lines never end within an option."""
+
+    def write_text(self, text: str) -> None:
+        """Write paragraphs; an example that is longer than a line goes on behind a backslash."""
+        indent = " " * self.current_indent
+        blocks, is_example = [], False
+        for paragraph in re.split(r"\n\s*\n", text.strip()):
+            words = paragraph.split()
+            if is_example:
+                blocks.append(_example(" ".join(words), self.width, indent))
+            else:
+                fill = textwrap.TextWrapper(self.width, break_on_hyphens=False, break_long_words=False)
+                fill.initial_indent = fill.subsequent_indent = indent
+                blocks.append(fill.fill(" ".join(words)))
+            is_example |= words == ["Examples:"]
+        self.write("\n\n".join(blocks) + "\n")
+
+
+def _example(text: str, width: int, indent: str) -> str:
+    """Lines of a command that a shell reads as one."""
+    lines = [indent]
+    for word in _SHELL_WORD.findall(text):
+        joint = "" if lines[-1].isspace() or not lines[-1] else " "
+        # Room for the blank and the backslash.
+        if joint and len(lines[-1]) + len(word) + 3 > width:
+            lines[-1] += " \\"
+            lines.append(f"{indent}    {word}")
+        else:
+            lines[-1] += joint + word
+    return "\n".join(lines)
+
+
+class _HelpContext(_Context):  # type: ignore[misc]
+    formatter_class = _Formatter
+
+
+class PlainGroup(TyperGroup):
+    """Group whose help keeps options and examples whole."""
+
+    context_class = _HelpContext
+
+
 class PlainCommand(TyperCommand):
     """Command whose help has the usage, the arguments and the options of its record."""
+
+    context_class = _HelpContext
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Words behind the name."""

@@ -218,8 +218,11 @@ def kinds_of_work(
         parts = {column for name in DEFAULT for column in observations.SUMS.get(name, ())}
         chosen = [item for item in varying if item.name not in parts][:3]
     if len(chosen) < 2:
-        reason = "fewer than two kinds of work vary in this log: a frontier needs two"
-        return NotApplicable(reason, "name two kinds of work that vary (--work), or record for longer")
+        idle = [name for name in dict.fromkeys(asked or DEFAULT) if name in available]
+        idle = [name for name in idle if available[name] not in varying]
+        found = f"in every interval of this log, {' and '.join(idle)} {'is' if len(idle) == 1 else 'are'} 0; "
+        reason = f"{found if idle else ''}a frontier needs two kinds of work that were done"
+        return NotApplicable(reason, "name two such kinds (--work), or record for longer")
     return tuple(chosen)
 
 

@@ -53,7 +53,7 @@ def command(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that already exist.")] = False,
 ) -> None:
-    """Write the rows of a log to CSV, Arrow, Parquet or JSON lines.
+    """Write the rows of a log for other tools: CSV, Arrow, Parquet or JSON lines.
 
     Each table becomes one file, with the rows that are not yet in the log's Parquet files. Rows are streamed:
     memory does not grow with the log. In CSV, texts that a spreadsheet would take for a formula are preceded

@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 from typer.main import get_command
 
 from thinktime.cli import destination
-from thinktime.cli.catalogue import PlainCommand
+from thinktime.cli.catalogue import PlainCommand, PlainGroup
 
 if TYPE_CHECKING:
     from thinktime.documents.document import Document, Section
@@ -29,7 +28,7 @@ MODELS = ("disk-bound", "swap-overhead", "swapping", "paging", "network")
 """Name of each model; the function of `commands` with the same name, underscores for hyphens, runs it."""
 
 
-class _Group(TyperGroup):
+class _Group(PlainGroup):
     """Models by name, each made into a command when it is needed."""
 
     def list_commands(self, ctx: Any) -> list[str]:
