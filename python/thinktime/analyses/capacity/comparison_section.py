@@ -71,13 +71,13 @@ def _sentences(result: CapacityComparison) -> Iterator[str]:
         changed.sort(key=lambda line: -abs(_value(line.differences[index])))
         if changed:
             parts = [f"{line.label} {_points(line.differences[index])}" for line in changed[:NAMED_MOST]]
-            yield f"From {base} to {name} changed most: {listed(parts)} of the capacity."
+            yield f"The greatest changes from {base} to {name}, in shares of the capacity: {listed(parts)}."
         costlier = [line for line in result.overheads if _is_significant(line.differences[index])]
         costlier.sort(
             key=lambda line: -abs(_value(line.differences[index]) / (_value(line.values[0]) or 1.0))
         )
         parts = [
-            f"{_name(line)} {_cost(line.values[0])} to {_cost(line.values[index + 1])}"
+            f"{_name(line)} from {_cost(line.values[0])} to {_cost(line.values[index + 1])}"
             for line in costlier[:NAMED_MOST]
         ]
         if parts:
@@ -103,7 +103,8 @@ def _percent(value: float) -> str:
 
 
 def _points(value: Estimate | None) -> str:
-    return shown.cell(share(value)).replace("%", "points")
+    text = shown.cell(share(value)).replace("%", "points")
+    return f"+{text}" if _value(value) > 0.0 else text
 
 
 def _cost(value: Estimate | None) -> str:
