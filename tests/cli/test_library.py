@@ -48,6 +48,16 @@ def test_simulate_and_its_command_give_the_same_values(capsys):
     assert answer["result"] != as_json(other.to_dict())
 
 
+def test_parameters_are_given_by_name_or_in_a_mapping():
+    by_name = thinktime.simulate("apl360", **USERS)
+    assert by_name.to_dict() == thinktime.simulate("apl360", USERS).to_dict()
+    assert by_name.to_dict() == thinktime.simulate("apl360", {"users": 6}, length=400, warm_up=50).to_dict()
+    with pytest.raises(thinktime.InputError, match="users: given in the mapping and by name"):
+        thinktime.simulate("apl360", USERS, users=6)
+    with pytest.raises(thinktime.InputError, match='"user": there is no such parameter; did you mean "users"'):
+        thinktime.simulate("apl360", user=6)
+
+
 @pytest.mark.parametrize(
     "name", ["overhead", "response", "throughput", "saturation", "recording", "arrivals"]
 )

@@ -381,6 +381,7 @@ def simulate(
     threads: int | None = None,
     limits: Limits = LIMITS,
     progress: Callable[[int], object] | None = None,
+    **named: object,
 ) -> Simulated:
     """Replications of a simulated system, run on all cores.
 
@@ -403,11 +404,13 @@ def simulate(
         What the replications may cost; by default, ``LIMITS``.
     progress : callable, optional
         Called now and then with the number of replications done.
+    **named : object
+        Parameters by name, as in ``simulate("apl360", users=3)``.
 
     Raises
     ------
     InputError
-        A parameter is impossible, all replications are copies of each other, or they cost more than a limit
+        A parameter is impossible or given twice, all replications are copies of each other, or they cost more than a limit
         allows; the message names the parameter that drives the cost.
     WorkError
         A conservation law does not hold: a defect.
@@ -423,7 +426,9 @@ def simulate(
     ):
         if not least <= value < 2**64:
             raise InputError(f"{name} is {value}; give a whole number of at least {least} and below 2^64")
-    simulation = _prepare(system, parameters)
+    if twice := sorted(set(parameters or {}) & set(named)):
+        raise InputError(f"{', '.join(twice)}: given in the mapping and by name; give each parameter once")
+    simulation = _prepare(system, {**(parameters or {}), **named})
     replicated = _call(
         simulation.run,
         seed,
