@@ -23,11 +23,13 @@ demo: build ## Play users on this machine, record it, and write a report (three 
 # One more than cores: tests wait for the programs that they start.
 WORKERS := $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1)))
 # With a worker on every core, further threads for linear algebra would only compete.
+# Logs are synced to what holds them, and tests write thousands: in memory where there are 4 GB of room for them.
+SCRATCH := $(shell df --output=avail /dev/shm 2>/dev/null | awk 'END { print ($$1 > 4e6) ? "/dev/shm" : "/tmp" }')
 test: export OPENBLAS_NUM_THREADS = 1
 test: build static test-tools ## Run the tests, but for those of `make thorough`
-	$(CARGO) test --release --quiet
+	TMPDIR=$(SCRATCH) $(CARGO) test --release --quiet
 	$(BIN)/pytest $(LIVE)
-	$(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile $(LIVE:%=--ignore=%)
+	TMPDIR=$(SCRATCH) $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile $(LIVE:%=--ignore=%)
 
 thorough: export OPENBLAS_NUM_THREADS = 1
 thorough: build static test-tools ## Run the tests that `make test` leaves out because they take long

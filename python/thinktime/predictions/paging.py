@@ -362,9 +362,7 @@ def sweep(name: str, machines: Sequence[Machine]) -> Section:
     title = VARIED[name]
     best = max(machines, key=lambda item: float(item.prediction["throughput_per_s"]))
     share = shown.estimate(best.predicted("useful_share"))
-    summary = [
-        f"Throughput is greatest where the {title} is {best.value:g}: {share} of the time is useful."
-    ]
+    summary = [f"Throughput is greatest where the {title} is {best.value:g}: {share} of the time is useful."]
     if deviations := _deviations(machines):
         worst = max(deviations, key=lambda item: abs(deviations[item]))
         summary.append(

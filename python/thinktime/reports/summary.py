@@ -73,10 +73,13 @@ def _is_reservation(facts: LogFacts) -> bool:
 
 
 def _attention(facts: LogFacts) -> list[Finding]:
-    """What needs attention, the costliest first; one sentence if nothing does."""
+    """What needs attention, the costliest first; one sentence if nothing does, and much was examined."""
     if facts.health is None:
         return []
     if not facts.health.found:
+        # Of a simulation, only that no time is missing: its own section says so.
+        if len(facts.health.unmeasured) >= len(facts.health.checks) - 1:
+            return []
         return [Finding(health.summary(facts.health), section="health")]
     return [
         Finding(

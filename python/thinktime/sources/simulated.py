@@ -410,8 +410,8 @@ def simulate(
     Raises
     ------
     InputError
-        A parameter is impossible or given twice, all replications are copies of each other, or they cost more than a limit
-        allows; the message names the parameter that drives the cost.
+        A parameter is impossible or given twice, all replications are copies of each other, or they cost more
+        than a limit allows; the message names the parameter that drives the cost.
     WorkError
         A conservation law does not hold: a defect.
     """

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -404,12 +405,12 @@ def reached(known: Known, plan: Plan) -> Reached:
     most = 2 * known.measured.peak
     while True:
         curves = known.curves(plan, most)
-        fits = tuple(sorted((meeting(goal, curves) for goal in known.goals), key=_order))
+        fits = tuple(sorted((meeting(goal, curves) for goal in known.goals), key=attrgetter("order")))
         if most >= USERS_MOST or (fits[0].users is not None and fits[0].users.value * 1.5 <= most):
             break
         most = min(2 * most, USERS_MOST)
     if plan.is_as_measured:
-        fits = tuple(sorted(_reconciled(known, fits, curves), key=_order))
+        fits = tuple(sorted(_reconciled(known, fits, curves), key=attrgetter("order")))
     best, refuted = fits[0], None
     if known.measured.stretches:
         refuted = refuting(fits) if plan.is_as_measured else known.refuted
@@ -431,10 +432,6 @@ def reached(known: Known, plan: Plan) -> Reached:
         disks=() if at is None else tuple(disks_then(known.measured, plan, at)),
         refuted=refuted,
     )
-
-
-def _order(one: Fits) -> tuple[bool, bool, float, float, float, str]:
-    return one.order
 
 
 def _reconciled(known: Known, fits: Sequence[Fits], curves: Curves) -> tuple[Fits, ...]:

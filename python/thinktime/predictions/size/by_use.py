@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,7 +92,7 @@ def by_use(found: Activity, plan: Plan, goals: Sequence[Goal], asked: Sequence[i
     if replace(plan, cpus=None if plan.cpus == found.cpus else plan.cpus).is_as_measured:
         seen_of = {goal: _seen(goal, found) for goal in wanted if goal.kind == "utilisation"}
         met = list(reconciled(met, seen_of, partial(_most, busy, enough)))
-    met.sort(key=_order)
+    met.sort(key=attrgetter("order"))
     number = met[0].number
     top = max(round(1.5 * number), 2) if number < USERS_MOST else 2 * found.peak
     chosen = sorted(set(asked)) or sorted(
@@ -112,10 +113,6 @@ def by_use(found: Activity, plan: Plan, goals: Sequence[Goal], asked: Sequence[i
             if one <= USERS_MOST
         ),
     )
-
-
-def _order(one: Fits) -> tuple[bool, bool, float, float, float, str]:
-    return one.order
 
 
 def _seen(goal: Goal, found: Activity) -> tuple[Seen, ...]:
