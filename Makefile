@@ -5,8 +5,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CARGO ?= cargo
-# Tests that measure or drive this machine run alone; the others share its cores.
-LIVE := tests/laws/test_linux.py tests/recorder tests/terminals tests/analyses/attention/test_health_live.py
+# Tests that measure this machine run alone; those that mostly sleep, as users at terminals do, in pairs; the others
+# share its cores.
+PAIRED := tests/terminals $(addprefix tests/recorder/test_,live.py logins.py metrics.py nvml.py people.py subreapers.py)
+ALONE := tests/laws/test_linux.py tests/recorder tests/analyses/attention/test_health_live.py
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # pip takes this 0 as "do not compile": compileall does it later, while the crates are compiled.
@@ -28,14 +30,15 @@ SCRATCH := $(shell df --output=avail /dev/shm 2>/dev/null | awk 'END { print ($$
 test: export OPENBLAS_NUM_THREADS = 1
 test: build static test-tools ## Run the tests, but for those of `make thorough`
 	TMPDIR=$(SCRATCH) $(CARGO) test --release --quiet
-	$(BIN)/pytest $(LIVE)
-	TMPDIR=$(SCRATCH) $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile $(LIVE:%=--ignore=%)
+	$(BIN)/pytest $(ALONE) $(PAIRED:%=--ignore=%)
+	$(BIN)/pytest --numprocesses 2 --dist loadgroup $(PAIRED)
+	TMPDIR=$(SCRATCH) $(BIN)/pytest --numprocesses $(WORKERS) --dist loadgroup $(ALONE:%=--ignore=%) $(PAIRED:%=--ignore=%)
 
 thorough: export OPENBLAS_NUM_THREADS = 1
 thorough: build static test-tools ## Run the tests that `make test` leaves out because they take long
 	THINKTIME_THOROUGH=1 $(CARGO) test --release --quiet -p thinktime-log
-	$(BIN)/pytest $(LIVE) -m thorough
-	$(BIN)/pytest --numprocesses auto --dist worksteal -m thorough $(LIVE:%=--ignore=%)
+	$(BIN)/pytest $(ALONE) $(PAIRED) -m thorough
+	$(BIN)/pytest --numprocesses auto --dist worksteal -m thorough $(ALONE:%=--ignore=%) $(PAIRED:%=--ignore=%)
 
 # Ten minutes a target unless FUZZ_SECONDS or FUZZ_RUNS say otherwise; FUZZ_TARGETS chooses. See scripts/fuzz.py.
 fuzz: build ## Feed random and damaged input to everything that reads files of others

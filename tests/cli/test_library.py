@@ -54,7 +54,7 @@ def test_parameters_are_given_by_name_or_in_a_mapping():
     assert by_name.to_dict() == thinktime.simulate("apl360", {"users": 6}, length=400, warm_up=50).to_dict()
     with pytest.raises(thinktime.InputError, match="users: given in the mapping and by name"):
         thinktime.simulate("apl360", USERS, users=6)
-    with pytest.raises(thinktime.InputError, match='"user": there is no such parameter; did you mean "users"'):
+    with pytest.raises(thinktime.InputError, match='there is no such parameter; did you mean "users"'):
         thinktime.simulate("apl360", user=6)
 
 

@@ -128,8 +128,11 @@ def test_every_form_says_the_same(outcome: Outcome) -> None:
 def test_the_page_answers_the_question_of_its_title(outcome: Outcome) -> None:
     """Three sentences with figures and intervals, none of them a verdict in place of an answer."""
     document = report(outcome)
-    said = [finding.text for finding in document.findings]
+    said = [finding.text for finding in document.findings if finding.tone != "warning"]
     assert len(said) == 3
+    quick = [finding.text for finding in document.findings if finding.tone == "warning"]
+    assert len(quick) == (outcome.settings.scale < 1.0)
+    assert all("A quick look" in text for text in quick)
     for text in said:
         assert re.search(r"\d \(\d[\d.]* to \d|\d.s \(\d[\d.]* to \d|% \(\d", text), text
         assert not text.startswith("In these runs")

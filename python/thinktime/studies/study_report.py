@@ -188,6 +188,16 @@ def _findings(outcome: Outcome) -> Iterator[Finding]:
             text=published_tables.sentence(outcome.cells), section="" if outcome.table else AGREEMENT
         )
         return
+    if outcome.settings.scale < 1.0:
+        yield Finding(
+            text=(
+                f"A quick look: every run has {100.0 * outcome.settings.scale:g} % of its full length, so "
+                "that claims fail here that hold at full length, and intervals are wide. The study itself "
+                "runs without --scale."
+            ),
+            section="",
+            tone="warning",
+        )
     for sentence, text in zip(paper.answers, _said(outcome, paper.answers), strict=True):
         yield Finding(text=text, section=sentence.part)
 

@@ -210,10 +210,12 @@ def modified_chapter(laboratory: Laboratory) -> Chapter:
 
 
 def slope(x: Array, y: Array) -> Estimate:
-    """Slope of y on x by least squares, with Student's t."""
+    """Slope of y on x by least squares, with Student's t; without an interval where n < 3."""
     n = len(x)
     centred = x - x.mean()
     value = float(centred @ y / (centred @ centred))
+    if n < 3:
+        return Estimate(value=value, n=n, method="least squares")
     rest = y - y.mean() - value * centred
     error = float(np.sqrt(rest @ rest / (n - 2) / (centred @ centred)))
     reach = critical_values.student_t(0.95, float(n - 2)) * error
