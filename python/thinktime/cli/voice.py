@@ -43,15 +43,19 @@ def _call(context: Any) -> str:
 
 
 def _no_option(name: str, context: Any) -> str:
-    names = (
-        []
-        if context is None
-        else [text for item in context.command.get_params(context) for text in item.opts]
-    )
+    names = [] if context is None else _spellings(context)
+    if context is not None and context.parent is not None and name in _spellings(context.find_root()):
+        command = _call(context).removeprefix(catalogue.PROGRAM).strip()
+        return f"{name}: goes before the command; give `{catalogue.PROGRAM} {name} {command} ...`"
     long = [text.removeprefix("--") for text in names if text.startswith("--")]
     found = nearest(name.removeprefix("--"), long) if name.startswith("--") else None
     hint = f"did you mean --{found}? " if found else ""
     return f"{name}: there is no such option; {hint}`{_call(context)} --help` lists them"
+
+
+def _spellings(context: Any) -> list[str]:
+    """Options of a context's command, as they are written."""
+    return [text for item in context.command.get_params(context) for text in item.opts]
 
 
 def _option_usage(error: Any) -> str:
