@@ -57,8 +57,8 @@ def test_the_ending_chooses_the_form_and_nothing_is_written_over(log: Log, tmp_p
         (["analyse", "disks", "{log}", "--show", "disk"], "the topics are cache, queue, drives"),
         (["analyse", "disks", "{log}", "--session", "1"], "has no session 1; its sessions are 0 to 0"),
         (["analyse", "rates", "{log}", "--part", "queue"], "--part: there is no such option"),
-        (["analyse", "rates", "-q", "{log}"], "-q: goes before the command; give `thinktime -q analyse rates"),
-        (["check", "--verbose", "{log}"], "--verbose: goes before the command; give `thinktime --verbose check"),
+        (["analyse", "rates", "-q", "{log}"], "-q: goes before the command; give `thinktime -q analyse"),
+        (["check", "--verbose", "{log}"], "--verbose: goes before the command"),
         (
             ["analyse", "overhead", "{log}", "--drop", "vmio"],
             "has no such request; there are: context_sw",
