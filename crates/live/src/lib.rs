@@ -6,8 +6,8 @@
 //! ```text
 //! rows        batches of the log's tables as plain records of one part
 //! reel        the parts of a log in order, the interval that is asked for, and what was written meanwhile
-//! figures     what the screen shows of one interval
-//! state       which interval, which user, in which order: what the keys change
+//! figures     what the screen shows of one interval, with `groups` and `devices`: a `line` for each user, group and disk
+//! state       which interval, panel and line, in which order: what the keys change; `listing` for a panel, `mouse`
 //! screen      the state drawn on a `canvas`, with `tables`, `help`, `words` and `palette`
 //! terminal    the terminal taken and given back, and the loop
 //! ```
@@ -18,9 +18,14 @@
 
 mod canvas;
 mod clock;
+mod devices;
 mod error;
 mod figures;
+mod groups;
 mod help;
+mod line;
+mod listing;
+mod mouse;
 mod palette;
 mod reel;
 mod rows;

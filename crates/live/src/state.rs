@@ -1,7 +1,7 @@
 //! Which interval is on the screen, which user, and in which order: what the keys and the time change.
 
 use std::cell::Cell;
-use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering as Memory};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,9 +10,15 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::clock;
+use crate::devices::devices;
 use crate::error::LiveError;
-use crate::figures::{Figures, Line, commands};
+use crate::figures::{Figures, commands};
+use crate::groups::{self, Details};
+use crate::line::{Line, Order, Sort};
+use crate::listing::{Listing, Panel};
+use crate::mouse::Targets;
 use crate::reel::{Position, Reel};
+use crate::tables;
 
 /// Factors at which a log is replayed.
 const SPEEDS: [f64; 11] = [1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0];
@@ -98,11 +104,13 @@ pub struct ViewOptions {
     pub speed: f64,
     /// What is shown as the name of the log; `None` for its folder.
     pub title: Option<String>,
+    /// The mouse chooses and scrolls from the start, as after the key `M`; the terminal no longer selects text then.
+    pub mouse: bool,
 }
 
 impl Default for ViewOptions {
     fn default() -> Self {
-        ViewOptions { at: None, speed: 10.0, title: None }
+        ViewOptions { at: None, speed: 10.0, title: None, mouse: false }
     }
 }
 
@@ -117,18 +125,6 @@ pub(crate) enum Motion {
     Replaying,
 }
 
-/// Order of the users and commands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sort {
-    Cpu,
-    CpuWait,
-    DiskWait,
-    Memory,
-    /// Bytes read and written.
-    Io,
-    Name,
-}
-
 /// What lies over the view.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Overlay {
@@ -137,7 +133,12 @@ pub(crate) enum Overlay {
     Help(usize),
     /// The prompt for a time, with what was typed so far.
     Time(String),
+    /// The prompt for a part of names; the filter of the list is what was typed so far.
+    Filter,
 }
+
+/// Lines that a page of the explanations is moved by.
+const HELP_PAGE: isize = 12;
 
 /// What the view itself costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -155,23 +156,39 @@ pub(crate) struct State {
     position: Option<Position>,
     pub(crate) motion: Motion,
     pub(crate) speed: f64,
-    pub(crate) sort: Sort,
+    pub(crate) panel: Panel,
+    /// By [`Panel`].
+    listings: [Listing; Panel::ALL.len()],
     pub(crate) people_only: bool,
-    /// Key of the selected user; `None` for whoever is first.
-    selected: Option<Arc<str>>,
+    /// Control groups without those below them.
+    folded: BTreeSet<Arc<str>>,
     pub(crate) overlay: Overlay,
     pub(crate) notice: Option<String>,
     pub(crate) prediction: Option<Result<Prediction, String>>,
     /// `None` where the log has no interval yet.
     pub(crate) figures: Option<Figures>,
-    /// Users in order, as far as they are to be shown.
-    pub(crate) users: Vec<Line>,
     /// Commands of the selected user, in order.
     pub(crate) commands: Vec<Line>,
-    /// First user on the screen; the drawing keeps the selected one in sight.
-    pub(crate) top: Cell<usize>,
-    /// Most users that were on the screen: the room for them does not shrink, so that nothing jumps.
-    pub(crate) most: Cell<usize>,
+    /// First command on the screen, and commands for which it has room.
+    pub(crate) commands_top: Cell<usize>,
+    pub(crate) commands_rows: Cell<usize>,
+    /// The commands have the room of the users too.
+    pub(crate) is_expanded: bool,
+    /// Of the selected control group.
+    pub(crate) details: Option<Details>,
+    /// Control groups, disks and network interfaces in the interval, as far as the screen shows them.
+    groups: Vec<Line>,
+    disks: Vec<Line>,
+    interfaces: Vec<Line>,
+    /// Start of the first interval and of the last one [µs].
+    pub(crate) span: Option<(i64, i64)>,
+    /// Parts of the screen, for the mouse.
+    pub(crate) targets: Targets,
+    pub(crate) has_mouse: bool,
+    /// Last line from which the explanations have to be shown.
+    pub(crate) help_last: Cell<usize>,
+    /// The mouse was pressed on the timeline and not released.
+    pub(crate) is_dragging: bool,
     pub(crate) cost: Cost,
     /// When the next interval is due in a replay.
     due: Instant,
@@ -197,17 +214,27 @@ impl State {
             position: None,
             motion: Motion::Paused,
             speed: options.speed,
-            sort: Sort::Cpu,
+            panel: Panel::Users,
+            listings: Panel::ALL.map(Listing::of),
             people_only: false,
-            selected: None,
+            folded: BTreeSet::new(),
             overlay: Overlay::None,
             notice: None,
             prediction: None,
             figures: None,
-            users: Vec::new(),
             commands: Vec::new(),
-            top: Cell::new(0),
-            most: Cell::new(0),
+            commands_top: Cell::new(0),
+            commands_rows: Cell::new(0),
+            is_expanded: false,
+            details: None,
+            groups: Vec::new(),
+            disks: Vec::new(),
+            interfaces: Vec::new(),
+            span: None,
+            targets: Targets::default(),
+            has_mouse: options.mouse,
+            help_last: Cell::new(usize::MAX),
+            is_dragging: false,
             cost: Cost::default(),
             due: now,
             place_looked: now,
@@ -278,22 +305,67 @@ impl State {
                 };
             }
         }
+        self.span = self.reel.span()?;
+        self.collect()
+    }
+
+    /// Reads what the panel shows of the interval, and puts it in order.
+    fn collect(&mut self) -> Result<(), LiveError> {
+        if let Some(position) = self.position {
+            // Reading a thousand groups takes longer than everything else: only where they are looked at.
+            if self.panel == Panel::Groups {
+                self.groups = groups::groups(&mut self.reel, position)?;
+            }
+            (self.disks, self.interfaces) = devices(&mut self.reel, position)?;
+        }
         self.arrange()
     }
 
-    /// Orders the users, and the commands of the one that is selected.
-    fn arrange(&mut self) -> Result<(), LiveError> {
+    /// Orders the lines, and what belongs to the one that is selected.
+    pub(crate) fn arrange(&mut self) -> Result<(), LiveError> {
         self.is_stale = true;
-        let lines = self.figures.as_ref().map_or(&[][..], |figures| &figures.lines);
-        self.users = lines.iter().filter(|line| line.is_person || !self.people_only).cloned().collect();
-        self.users.sort_by(|one, other| compare(self.sort, one, other));
-        let key = self.selected_line().map(|line| Arc::clone(&line.user)).or_else(|| self.selected.clone());
-        self.commands = match (self.position, key) {
-            (Some(position), Some(user)) => commands(&mut self.reel, position, &user)?,
-            _ => Vec::new(),
-        };
-        self.commands.sort_by(|one, other| compare(self.sort, one, other));
+        let all = self.figures.as_ref().map_or(&[][..], |figures| &figures.lines);
+        let listing = self.listing_of(Panel::Users);
+        let wanted = |line: &&Line| (line.is_person || !self.people_only) && listing.keeps(line);
+        let mut users: Vec<Line> = all.iter().filter(wanted).cloned().collect();
+        let order = listing.order;
+        users.sort_by(|one, other| order.compare(one, other));
+        self.listing_mut(Panel::Users).show(users);
+        for panel in [Panel::Disks, Panel::Network] {
+            let all = if panel == Panel::Disks { &self.disks } else { &self.interfaces };
+            let listing = self.listing_of(panel);
+            let mut lines: Vec<Line> = all.iter().filter(|line| listing.keeps(line)).cloned().collect();
+            lines.sort_by(|one, other| listing.order.compare(one, other));
+            self.listing_mut(panel).show(lines);
+        }
+        let Some(position) = self.position else { return Ok(()) };
+        if self.panel == Panel::Groups {
+            let listing = self.listing_of(Panel::Groups);
+            let lines = groups::arranged(self.groups.clone(), listing.order, &self.folded, |line| {
+                listing.keeps(line)
+            });
+            self.listing_mut(Panel::Groups).show(lines);
+            let key = self.listing().selected_key();
+            self.details =
+                key.map(|key| groups::details(&mut self.reel, position, &key)).transpose()?.flatten();
+        }
+        let user = self.listing_of(Panel::Users).selected_key();
+        self.commands = user.map_or(Ok(Vec::new()), |user| commands(&mut self.reel, position, &user))?;
+        self.commands.sort_by(|one, other| order.compare(one, other));
         Ok(())
+    }
+
+    /// The list of the panel on the screen.
+    pub(crate) fn listing(&self) -> &Listing {
+        self.listing_of(self.panel)
+    }
+
+    pub(crate) fn listing_of(&self, panel: Panel) -> &Listing {
+        &self.listings[panel as usize]
+    }
+
+    pub(crate) fn listing_mut(&mut self, panel: Panel) -> &mut Listing {
+        &mut self.listings[panel as usize]
     }
 
     /// CPUs of the machine of the last session.
@@ -308,21 +380,10 @@ impl State {
         ["hostname", "name"].into_iter().find_map(|key| machine.get(key)?.as_str())
     }
 
-    /// Index of the selected user among those that are shown.
-    pub(crate) fn selected_index(&self) -> Option<usize> {
-        match &self.selected {
-            None => (!self.users.is_empty()).then_some(0),
-            Some(key) => self.users.iter().position(|line| line.user == *key),
-        }
-    }
-
-    fn selected_line(&self) -> Option<&Line> {
-        self.selected_index().and_then(|at| self.users.get(at))
-    }
-
     /// Name of the selected user: from the interval if the user is in it.
     pub(crate) fn selected_name(&self) -> Option<&str> {
-        self.selected_line().map(|line| &*line.name).or(self.selected.as_deref())
+        let listing = self.listing_of(Panel::Users);
+        listing.selected_line().map(|line| &*line.name).or(listing.selected.as_deref())
     }
 
     /// Number of the interval on the screen and of all intervals.
@@ -339,8 +400,24 @@ impl State {
         self.figures.as_ref().is_some_and(|figures| figures.sample.active_users.is_some())
     }
 
-    pub(crate) fn has_users(&self) -> bool {
-        self.reel.has("users")
+    /// Whether the log has what `panel` shows.
+    pub(crate) fn has(&self, panel: Panel) -> bool {
+        self.reel.has(panel.table())
+    }
+
+    /// Who wrote the log, on which machine, since when, and what went wrong, in sentences.
+    pub(crate) fn provenance(&self) -> Vec<String> {
+        let manifest = self.reel.manifest();
+        let mut said = vec![format!("{}", self.dir.display())];
+        if let Some(session) = manifest.sessions.last() {
+            let host = self.host().map_or(String::new(), |host| format!(" on {host}"));
+            let source = &session.source;
+            said.push(format!("written by {source}{host} since {}", clock::shown(session.start_us)));
+        }
+        for incident in &manifest.incidents {
+            said.push(format!("{} times {}: {}", incident.count, incident.kind, incident.detail));
+        }
+        said
     }
 
     /// Whether the log may still grow.
@@ -461,13 +538,19 @@ impl State {
             return Ok(false);
         }
         match std::mem::replace(&mut self.overlay, Overlay::None) {
+            Overlay::Filter => self.key_of_filter(key.code).map(|()| false),
             Overlay::Time(typed) => self.key_of_prompt(key.code, typed).map(|()| false),
             Overlay::Help(line) => {
-                match key.code {
-                    KeyCode::Down | KeyCode::Char('j') => self.overlay = Overlay::Help(line + 1),
-                    KeyCode::Up | KeyCode::Char('k') => self.overlay = Overlay::Help(line.saturating_sub(1)),
+                let by = match key.code {
+                    KeyCode::Down | KeyCode::Char('j') => Some(1),
+                    KeyCode::Up | KeyCode::Char('k') => Some(-1),
+                    KeyCode::PageDown | KeyCode::Char(' ') => Some(HELP_PAGE),
+                    KeyCode::PageUp => Some(-HELP_PAGE),
                     // Any other key closes it, and q all of it.
-                    _ => {}
+                    _ => None,
+                };
+                if let Some(by) = by {
+                    self.overlay = Overlay::Help(self.help_from(line, by));
                 }
                 Ok(key.code == KeyCode::Char('q'))
             }
@@ -475,7 +558,12 @@ impl State {
         }
     }
 
-    fn key_of_view(&mut self, code: KeyCode) -> Result<bool, LiveError> {
+    /// Line from which the explanations are shown, `by` lines from `line`.
+    pub(crate) fn help_from(&self, line: usize, by: isize) -> usize {
+        line.min(self.help_last.get()).saturating_add_signed(by).min(self.help_last.get())
+    }
+
+    pub(crate) fn key_of_view(&mut self, code: KeyCode) -> Result<bool, LiveError> {
         self.notice = None;
         match code {
             KeyCode::Char('q') => return Ok(true),
@@ -502,9 +590,22 @@ impl State {
             KeyCode::Char('-') => self.change_speed(-1),
             KeyCode::Down | KeyCode::Char('j') => self.select(1)?,
             KeyCode::Up | KeyCode::Char('k') => self.select(-1)?,
-            KeyCode::PageDown => self.select(10)?,
-            KeyCode::PageUp => self.select(-10)?,
-            KeyCode::Esc => self.select_first()?,
+            KeyCode::PageDown => self.select(self.page())?,
+            KeyCode::PageUp => self.select(-self.page())?,
+            KeyCode::Esc => self.back()?,
+            KeyCode::Enter => self.enter()?,
+            KeyCode::Tab => self.turn_to(self.panel.next(1))?,
+            KeyCode::BackTab => self.turn_to(self.panel.next(-1))?,
+            KeyCode::Char(digit @ '1'..='4') => self.turn_to(Panel::ALL[digit as usize - '1' as usize])?,
+            KeyCode::Char('/') => self.overlay = Overlay::Filter,
+            KeyCode::Char('<' | ',') => self.shift_order(-1)?,
+            KeyCode::Char('>' | '.') => self.shift_order(1)?,
+            KeyCode::Char('r') => {
+                let order = &mut self.listing_mut(self.panel).order;
+                order.is_reversed = !order.is_reversed;
+                self.arrange()?;
+            }
+            KeyCode::Char('M') => self.has_mouse = !self.has_mouse,
             KeyCode::Char('p') => {
                 self.people_only = !self.people_only;
                 self.arrange()?;
@@ -516,16 +617,87 @@ impl State {
     }
 
     fn sort_by(&mut self, letter: char) -> Result<(), LiveError> {
-        self.sort = match letter {
-            'c' => Sort::Cpu,
-            'w' => Sort::CpuWait,
-            'd' => Sort::DiskWait,
-            'm' => Sort::Memory,
-            'i' => Sort::Io,
-            'n' => Sort::Name,
-            _ => return Ok(()),
-        };
-        self.top.set(0);
+        match tables::sort_of(self.panel, letter) {
+            Some(sort) => self.order_by(self.panel, sort),
+            None => return Ok(()),
+        }
+        self.arrange()
+    }
+
+    /// Orders a list by `sort`; the other way round if it was already.
+    pub(crate) fn order_by(&mut self, panel: Panel, sort: Sort) {
+        let listing = self.listing_mut(panel);
+        let is_reversed = listing.order.sort == sort && !listing.order.is_reversed;
+        listing.order = Order { sort, is_reversed };
+        listing.top.set(0);
+    }
+
+    /// Orders by the column to the right of the one that gives the order, or to its left.
+    fn shift_order(&mut self, by: isize) -> Result<(), LiveError> {
+        let order = self.listing().order;
+        let sort = tables::beside(self.panel, order.sort, by);
+        if sort != order.sort {
+            self.order_by(self.panel, sort);
+        }
+        self.arrange()
+    }
+
+    /// Shows another panel.
+    pub(crate) fn turn_to(&mut self, panel: Panel) -> Result<(), LiveError> {
+        self.panel = panel;
+        self.is_expanded = false;
+        self.collect()
+    }
+
+    /// Opens what the selected line has below it, or closes it.
+    fn enter(&mut self) -> Result<(), LiveError> {
+        match self.panel {
+            Panel::Users => {
+                self.is_expanded = !self.is_expanded;
+                self.commands_top.set(0);
+            }
+            Panel::Groups => {
+                if let Some(key) = self.listing().selected_key() {
+                    if !self.folded.remove(&key) {
+                        self.folded.insert(key);
+                    }
+                }
+            }
+            Panel::Disks | Panel::Network => {}
+        }
+        self.arrange()
+    }
+
+    /// Takes back, one after the other: the commands on the whole panel, the filter, the selection.
+    fn back(&mut self) -> Result<(), LiveError> {
+        let is_expanded = std::mem::take(&mut self.is_expanded);
+        let listing = self.listing_mut(self.panel);
+        if !is_expanded && !listing.filter.is_empty() {
+            listing.filter.clear();
+        } else if !is_expanded {
+            listing.select_first();
+        }
+        self.arrange()
+    }
+
+    fn key_of_filter(&mut self, code: KeyCode) -> Result<(), LiveError> {
+        let filter = &mut self.listing_mut(self.panel).filter;
+        let mut is_over = false;
+        match code {
+            KeyCode::Enter | KeyCode::Down | KeyCode::Up => is_over = true,
+            KeyCode::Esc => {
+                filter.clear();
+                is_over = true;
+            }
+            KeyCode::Backspace => drop(filter.pop()),
+            KeyCode::Char(letter) if filter.len() < FILTER_BYTES_MAX && !letter.is_control() => {
+                filter.extend(letter.to_lowercase());
+            }
+            _ => {}
+        }
+        if !is_over {
+            self.overlay = Overlay::Filter;
+        }
         self.arrange()
     }
 
@@ -550,6 +722,11 @@ impl State {
             self.notice = Some(format!("{typed}: {TIMES}"));
             return Ok(());
         };
+        self.go_to_time(time_us)
+    }
+
+    /// Goes to the interval in which `time_us` is, and stays there.
+    pub(crate) fn go_to_time(&mut self, time_us: i64) -> Result<(), LiveError> {
         self.motion = Motion::Paused;
         let position = self.reel.at(time_us)?;
         self.go(position)
@@ -565,7 +742,7 @@ impl State {
         self.due = Instant::now();
     }
 
-    fn step(&mut self, steps: i64) -> Result<(), LiveError> {
+    pub(crate) fn step(&mut self, steps: i64) -> Result<(), LiveError> {
         self.motion = Motion::Paused;
         let next = self.position.map(|position| self.reel.stepped(position, steps));
         self.go(next)
@@ -588,20 +765,33 @@ impl State {
         }
     }
 
+    /// Selects another line; where the commands have all the room, scrolls them.
     fn select(&mut self, by: isize) -> Result<(), LiveError> {
-        let Some(last) = self.users.len().checked_sub(1) else { return Ok(()) };
-        let at = self.selected_index().unwrap_or(0).saturating_add_signed(by).min(last);
-        self.selected = Some(Arc::clone(&self.users[at].user));
+        if self.panel == Panel::Users && self.is_expanded {
+            self.scroll_commands(by);
+            return Ok(());
+        }
+        self.listing_mut(self.panel).step(by);
+        self.commands_top.set(0);
         self.arrange()
     }
 
-    fn select_first(&mut self) -> Result<(), LiveError> {
-        self.selected = None;
-        self.top.set(0);
-        self.arrange()
+    pub(crate) fn scroll_commands(&mut self, by: isize) {
+        let last = self.commands.len().saturating_sub(self.commands_rows.get());
+        self.commands_top.set(self.commands_top.get().saturating_add_signed(by).min(last));
+        self.is_stale = true;
+    }
+
+    /// Lines on a screen of the list.
+    fn page(&self) -> isize {
+        let is_of_commands = self.panel == Panel::Users && self.is_expanded;
+        let rows = if is_of_commands { self.commands_rows.get() } else { self.listing().rows.get() };
+        isize::try_from(rows.max(1)).unwrap_or(1)
     }
 }
 
+/// Longest part of a name that can be looked for [byte].
+const FILTER_BYTES_MAX: usize = 64;
 /// Times that can be given.
 const TIMES: &str = "give a time such as 14:30, 2026-11-24 14:30, +5m or -1h";
 
@@ -609,25 +799,4 @@ const TIMES: &str = "give a time such as 14:30, 2026-11-24 14:30, +5m or -1h";
 fn now_us() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
-}
-
-/// Order of two lines: the largest first, those without a figure last, equal ones by name.
-fn compare(sort: Sort, one: &Line, other: &Line) -> Ordering {
-    let io = |line: &Line| match (line.read, line.write) {
-        (None, None) => None,
-        (read, write) => Some(read.unwrap_or(0.0) + write.unwrap_or(0.0)),
-    };
-    let amount = |line: &Line| match sort {
-        Sort::Cpu => line.cpu,
-        Sort::CpuWait => line.cpu_wait,
-        Sort::DiskWait => line.disk_wait,
-        Sort::Memory => line.memory.map(|memory| memory.bytes),
-        Sort::Io => io(line),
-        Sort::Name => None,
-    };
-    let [one_amount, other_amount] = [one, other].map(|line| amount(line).unwrap_or(-1.0));
-    other_amount
-        .total_cmp(&one_amount)
-        .then_with(|| other.is_active.cmp(&one.is_active))
-        .then_with(|| one.name.cmp(&other.name))
 }

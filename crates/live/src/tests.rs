@@ -253,7 +253,8 @@ fn users_stand_in_the_order_that_was_asked_for() {
     let dir = folder.path().join("log");
     finished(&dir);
     let mut state = paused(&dir);
-    let names = |state: &State| state.users.iter().map(|line| line.name.to_string()).collect::<Vec<_>>();
+    let names =
+        |state: &State| state.listing().lines.iter().map(|line| line.name.to_string()).collect::<Vec<_>>();
     let bob = "b\u{1b}[31mob";
     assert_eq!(names(&state), ["alice", bob, "carol", "www-data"]);
     press(&mut state, KeyCode::Char('m'));
@@ -430,7 +431,7 @@ fn a_prediction_is_shown_with_the_room_that_is_left() {
     state.tick(&shared).unwrap();
     assert!(!shown(&state, 120, 24)[2].contains("fit"));
     press(&mut state, KeyCode::Char('?'));
-    assert!(shown(&state, 120, 40).iter().any(|row| row == "  too few interactions"));
+    assert!(shown(&state, 120, 80).iter().any(|row| row == "  too few interactions"));
 }
 
 #[test]
@@ -464,7 +465,7 @@ fn no_figure_is_cut_at_any_size() {
     }
     press(&mut state, KeyCode::Char('?'));
     let whole = |columns| {
-        shown(&state, columns, 60).join(" ").split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+        shown(&state, columns, 100).join(" ").split_whitespace().map(str::to_owned).collect::<Vec<_>>()
     };
     for columns in 60..=130 {
         assert_eq!(whole(columns), whole(200), "{columns}");

@@ -5,18 +5,22 @@ pub(crate) const ABSENT: &str = "-";
 
 /// A share as a percentage: `0 %`, `3.2 %`, `142 %`.
 pub(crate) fn percent(share: f64) -> String {
-    let percent = 100.0 * share;
-    match percent {
-        0.0 => "0 %".into(),
-        // Rounded first: 9.96 has two digits before the point.
-        small if small < 9.95 => format!("{small:.1} %"),
-        large => format!("{large:.0} %"),
-    }
+    format!("{} %", number(100.0 * share))
 }
 
 /// The same, or a dash.
 pub(crate) fn percent_or_absent(share: Option<f64>) -> String {
     share.map_or(ABSENT.into(), percent)
+}
+
+/// A number: `0`, `3.2`, `142`.
+pub(crate) fn number(number: f64) -> String {
+    match number {
+        0.0 => "0".into(),
+        // Rounded first: 9.96 has two digits before the point.
+        small if small < 9.95 => format!("{small:.1}"),
+        large => format!("{large:.0}"),
+    }
 }
 
 /// A size in decimal units: `0 B`, `950 kB`, `3.1 GB`.

@@ -1,0 +1,280 @@
+//! Control groups in an interval: services, containers and login sessions below the groups that they are in.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use thinktime_log::LogError;
+
+use crate::line::{Line, Measure, Order};
+use crate::reel::{Position, Reel};
+use crate::rows::{GROUP_AMOUNTS, Part, Record, Sample};
+use crate::words::{bytes, count, number, percent, percent_or_absent};
+
+/// Age up to which a group that has no memory of its own to be read stays, with nothing used [µs].
+const AGE_MAX_US: i64 = 60_000_000;
+/// Age beyond which a reading of memory says nothing about an interval [µs].
+const MEMORY_AGE_MAX_US: i64 = 600_000_000;
+
+/// What is known of a group in an interval.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    /// The last row, for its name and for the columns that it has.
+    record: &'a Record<GROUP_AMOUNTS>,
+    is_of_interval: bool,
+    /// The row with the last reading of memory.
+    memory: Option<&'a Record<GROUP_AMOUNTS>>,
+}
+
+/// The control groups in the interval at `position`, in no order.
+pub(crate) fn groups(reel: &mut Reel, position: Position) -> Result<Vec<Line>, LogError> {
+    let Some(sample) = reel.sample(position)? else { return Ok(Vec::new()) };
+    let (part, previous) = reel.parts(position.part, false)?;
+    let known = known(part, previous, sample.start_us);
+    Ok(known.into_values().map(|known| line(known, &sample)).collect())
+}
+
+fn known<'a>(part: &'a Part, previous: Option<&'a Part>, start_us: i64) -> BTreeMap<&'a Arc<str>, Known<'a>> {
+    let last_beat = |part: &'a Part| part.groups.last_beat(start_us);
+    let beat = last_beat(part).or_else(|| previous.and_then(last_beat));
+    let beat = beat.filter(|(beat_us, _)| start_us.saturating_sub(*beat_us) <= MEMORY_AGE_MAX_US);
+    let in_beat: BTreeMap<&Arc<str>, &Record<GROUP_AMOUNTS>> =
+        beat.into_iter().flat_map(|(_, rows)| rows).map(|record| (&record.key, record)).collect();
+    let before = previous.into_iter().flat_map(|part| part.groups.last(start_us));
+    let mut known = BTreeMap::new();
+    for (found_us, record) in before.chain(part.groups.last(start_us)) {
+        let memory = in_beat.get(&record.key).copied();
+        // One whose memory was read is still there until the next reading.
+        if memory.is_some() || start_us.saturating_sub(found_us) <= AGE_MAX_US {
+            known.insert(&record.key, Known { record, is_of_interval: found_us == start_us, memory });
+        }
+    }
+    known
+}
+
+/// Amounts in the interval, with the levels of memory as they were read last.
+fn amounts(known: Known<'_>) -> [Option<f64>; GROUP_AMOUNTS] {
+    /// The first of the levels; before it are amounts.
+    const LEVELS: usize = 18;
+    let row = known.record.amounts();
+    let memory = known.memory.map(Record::amounts);
+    std::array::from_fn(|at| match at {
+        LEVELS.. => memory.and_then(|memory| memory[at]),
+        // No row is no use.
+        _ if !known.is_of_interval => row[at].map(|_| 0.0),
+        _ => row[at],
+    })
+}
+
+fn line(known: Known<'_>, sample: &Sample) -> Line {
+    let amounts = amounts(known);
+    let [cpu, _, _, throttled, _, _, cpu_some, memory_some, _, disk_some, _, read, write, ..] = amounts;
+    let [.., memory, _, _, _, peak, limit] = amounts;
+    let rate = |amount: Option<f64>| amount.map(|amount| amount / sample.length_s);
+    let share = |seconds: Option<f64>| rate(seconds).map(|share| share.min(1.0));
+    let key = &known.record.key;
+    let last = || Arc::from(key.rsplit('/').next().unwrap_or(key));
+    let used = amounts.into_iter().take(15).flatten().any(|amount| amount > 0.0);
+    Line {
+        is_active: used,
+        ..Line::new(Arc::clone(key), known.record.name.clone().unwrap_or_else(last))
+            .with(Measure::Cpu, rate(cpu))
+            .with(Measure::Throttled, rate(throttled))
+            .with(Measure::CpuPressure, share(cpu_some))
+            .with(Measure::MemoryPressure, share(memory_some))
+            .with(Measure::DiskPressure, share(disk_some))
+            .with(Measure::Memory, memory)
+            .with(Measure::MemoryLimit, limit)
+            .with(Measure::MemoryPeak, peak)
+            .with_io(rate(read), rate(write))
+    }
+}
+
+/// `lines` as a hierarchy: each group below the nearest one above it that has a line, siblings in `order`. Left out are
+/// the groups below those in `folded`, and groups that `keeps` does not want unless one below them is wanted.
+pub(crate) fn arranged(
+    mut lines: Vec<Line>,
+    order: Order,
+    folded: &BTreeSet<Arc<str>>,
+    keeps: impl Fn(&Line) -> bool,
+) -> Vec<Line> {
+    // Those above come before those below them.
+    lines.sort_by(|one, other| one.key.cmp(&other.key));
+    let places: BTreeMap<Arc<str>, usize> =
+        lines.iter().enumerate().map(|(place, line)| (Arc::clone(&line.key), place)).collect();
+    let above: Vec<Option<usize>> = lines.iter().map(|line| above(&line.key, &places)).collect();
+    let mut is_kept: Vec<bool> = lines.iter().map(keeps).collect();
+    for place in (0..lines.len()).rev() {
+        if let Some(above) = above[place].filter(|_| is_kept[place]) {
+            is_kept[above] = true;
+        }
+    }
+    let mut below: Vec<Vec<usize>> = vec![Vec::new(); lines.len()];
+    let mut top = Vec::new();
+    for place in (0..lines.len()).filter(|place| is_kept[*place]) {
+        above[place].map_or(&mut top, |above| &mut below[above]).push(place);
+    }
+    let sort = |places: &mut Vec<usize>| {
+        // The last one is taken first.
+        places.sort_by(|one, other| order.compare(&lines[*other], &lines[*one]));
+    };
+    sort(&mut top);
+    below.iter_mut().for_each(sort);
+    let mut arranged = Vec::new();
+    let mut next: Vec<(usize, usize)> = top.into_iter().map(|place| (place, 0)).collect();
+    while let Some((place, depth)) = next.pop() {
+        let is_folded = !below[place].is_empty() && folded.contains(&lines[place].key);
+        if !is_folded {
+            next.extend(below[place].iter().map(|place| (*place, depth + 1)));
+        }
+        arranged.push(Line { depth, is_folded, ..lines[place].clone() });
+    }
+    arranged
+}
+
+/// Place of the nearest group above the one at `path`.
+fn above(path: &str, places: &BTreeMap<Arc<str>, usize>) -> Option<usize> {
+    let mut path = path;
+    while let Some(end) = path.rfind('/') {
+        path = &path[..end];
+        if let Some(place) = places.get(path) {
+            return Some(*place);
+        }
+    }
+    None
+}
+
+/// What the log says of a group in an interval, in statements by line.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Details {
+    pub(crate) path: Arc<str>,
+    pub(crate) kind: Option<Arc<str>>,
+    pub(crate) lines: Vec<(&'static str, Vec<String>)>,
+}
+
+/// The details of group `key` in the interval at `position`.
+pub(crate) fn details(reel: &mut Reel, position: Position, key: &str) -> Result<Option<Details>, LogError> {
+    let Some(sample) = reel.sample(position)? else { return Ok(None) };
+    let (part, previous) = reel.parts(position.part, false)?;
+    let found = known(part, previous, sample.start_us).into_iter().find(|(path, _)| &***path == key);
+    let Some((path, known)) = found else { return Ok(None) };
+    let lines = statements(&amounts(known), sample.length_s);
+    Ok(Some(Details { path: Arc::clone(path), kind: known.record.kind.clone(), lines }))
+}
+
+fn statements(amounts: &[Option<f64>; GROUP_AMOUNTS], length_s: f64) -> Vec<(&'static str, Vec<String>)> {
+    let [cpu, user, system, throttled, throttled_periods, periods, ..] = *amounts;
+    let [_, _, _, _, _, _, cpu_some, memory_some, memory_full, disk_some, disk_full, ..] = *amounts;
+    let [.., high, max, killed, memory, anonymous, file, swap, peak, limit] = *amounts;
+    let [_, _, _, _, _, _, _, _, _, _, _, read, write, reads, writes, ..] = *amounts;
+    let rate = |amount: Option<f64>| amount.map(|amount| amount / length_s);
+    let share = |seconds: Option<f64>| percent_or_absent(rate(seconds).map(|share| share.min(1.0)));
+    let mut of_cpu = vec![percent_or_absent(rate(cpu))];
+    of_cpu.extend(user.map(|seconds| format!("user {}", percent(seconds / length_s))));
+    of_cpu.extend(system.map(|seconds| format!("system {}", percent(seconds / length_s))));
+    of_cpu.extend(throttled.map(|seconds| format!("throttled {}", percent(seconds / length_s))));
+    if let Some((throttled, periods)) = throttled_periods.zip(periods).filter(|(_, periods)| *periods > 0.0) {
+        of_cpu.push(format!("quota used up in {throttled:.0} of {}", count(periods as usize, "period")));
+    }
+    let mut of_memory = vec![memory.map_or("-".into(), bytes)];
+    of_memory.push(limit.map_or("no limit".into(), |limit| format!("limit {}", bytes(limit))));
+    for (name, level) in
+        [("peak", peak), ("anonymous", anonymous), ("page cache", file), ("swapped out", swap)]
+    {
+        of_memory.extend(level.map(|level| format!("{name} {}", bytes(level))));
+    }
+    for (name, times) in [("slowed", high), ("at its limit", max)] {
+        let times = times.filter(|times| *times > 0.0);
+        of_memory.extend(times.map(|times| format!("{name} {}", count(times as usize, "time"))));
+    }
+    let killed = killed.filter(|killed| *killed > 0.0);
+    of_memory.extend(killed.map(|killed| format!("{} killed", count(killed as usize, "process"))));
+    let is_known = |figures: &[Option<f64>]| figures.iter().any(Option::is_some);
+    let mut lines = vec![("CPU", of_cpu)];
+    if is_known(&[memory]) {
+        lines.push(("memory", of_memory));
+    }
+    if is_known(&[cpu_some, memory_some, disk_some]) {
+        let all =
+            |seconds: Option<f64>| seconds.map_or(String::new(), |_| format!(" (all {})", share(seconds)));
+        let of_pressure = vec![
+            format!("CPU {}", share(cpu_some)),
+            format!("memory {}{}", share(memory_some), all(memory_full)),
+            format!("disks {}{}", share(disk_some), all(disk_full)),
+        ];
+        lines.push(("pressure", of_pressure));
+    }
+    if is_known(&[read, write]) {
+        let flow = |name: &str, amount: Option<f64>, times: Option<f64>| {
+            let times = rate(times).map_or(String::new(), |times| format!(" in {} requests", number(times)));
+            format!("{name} {}{times}", rate(amount).map_or("-".into(), bytes))
+        };
+        lines.push(("per second", vec![flow("read", read, reads), flow("written", write, writes)]));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::line::Sort;
+
+    fn line(path: &str, cpu: f64) -> Line {
+        Line::new(path.into(), path.rsplit('/').next().unwrap().into()).with(Measure::Cpu, Some(cpu))
+    }
+
+    fn shown(lines: &[Line]) -> Vec<(usize, &str)> {
+        lines.iter().map(|line| (line.depth, &*line.name)).collect()
+    }
+
+    fn all() -> Vec<Line> {
+        vec![
+            line("/a.slice/x.service", 1.0),
+            line("/a.slice/y.service", 2.0),
+            line("/a.slice", 3.0),
+            line("/a.slice-other", 5.0),
+            // The group between has no line.
+            line("/b.slice/between/z.service", 4.0),
+            line("/b.slice", 4.0),
+        ]
+    }
+
+    #[test]
+    fn groups_stand_below_those_that_they_are_in() {
+        let arranged = |order| arranged(all(), order, &BTreeSet::new(), |_| true);
+        let by_cpu = Order::by(Measure::Cpu);
+        assert_eq!(
+            shown(&arranged(by_cpu)),
+            [
+                (0, "a.slice-other"),
+                (0, "b.slice"),
+                (1, "z.service"),
+                (0, "a.slice"),
+                (1, "y.service"),
+                (1, "x.service")
+            ]
+        );
+        let by_name = Order { sort: Sort::Name, is_reversed: true };
+        assert_eq!(
+            shown(&arranged(by_name)),
+            [
+                (0, "b.slice"),
+                (1, "z.service"),
+                (0, "a.slice-other"),
+                (0, "a.slice"),
+                (1, "y.service"),
+                (1, "x.service")
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_looked_for_is_shown_with_the_groups_above_it() {
+        let order = Order::by(Measure::Cpu);
+        let found = arranged(all(), order, &BTreeSet::new(), |line| line.name.contains('x'));
+        assert_eq!(shown(&found), [(0, "a.slice"), (1, "x.service")]);
+        let folded = BTreeSet::from([Arc::from("/a.slice"), Arc::from("/a.slice-other")]);
+        let found = arranged(all(), order, &folded, |_| true);
+        assert_eq!(shown(&found), [(0, "a.slice-other"), (0, "b.slice"), (1, "z.service"), (0, "a.slice")]);
+        assert_eq!(found.iter().filter(|line| line.is_folded).count(), 1);
+    }
+}
