@@ -24,8 +24,8 @@ const NOTICED: f64 = 0.01;
 const PRESSURE_COLUMNS: usize = 72;
 /// Rows from which disks and network interfaces are shown below the users too.
 const DEVICES_ROWS: u16 = 30;
-/// Rows of the details of a control group, with that of its path.
-const DETAILS_ROWS: u16 = 5;
+/// Fewest rows of the details of a control group, with that of its path.
+const DETAILS_ROWS: u16 = 6;
 /// Fewest cells of a timeline: a shorter one would hit nothing.
 const TIMELINE_LEAST: usize = 10;
 

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use ratatui::style::Style;
+use unicode_width::UnicodeWidthStr;
 
 use crate::canvas::{Canvas, Run};
 use crate::groups::Details;
@@ -17,6 +18,9 @@ const NAME_LEAST: usize = 16;
 /// Blanks before a line for each one above it in the hierarchy, and most of them.
 const INDENT: usize = 2;
 const INDENT_MAX: usize = 12;
+
+/// Columns of the name of a line of details.
+const DETAIL_LABEL: usize = 12;
 
 /// A column of figures.
 struct Column {
@@ -238,17 +242,23 @@ pub(crate) fn details(canvas: &mut Canvas<'_>, details: &Details, y: u16, height
     let path = canvas.clean(&details.path);
     let heading = canvas.palette.heading();
     canvas.row(y, &[Run::new(format!("{}{kind}", canvas.fitted(&path, path.len().min(room))), heading)]);
-    for (at, (name, statements)) in details.lines.iter().enumerate() {
-        let row = y + 1 + u16::try_from(at).unwrap_or(0);
-        if row >= y + height {
-            return;
+    let separator = canvas.palette.separator();
+    let mut rows: Vec<String> = Vec::new();
+    for (name, statements) in &details.lines {
+        let mut row = format!("{name:<DETAIL_LABEL$}");
+        for (at, statement) in statements.iter().enumerate() {
+            let before = if at == 0 { "" } else { separator };
+            if at > 0 && row.width() + before.width() + statement.width() > canvas.width() {
+                rows.push(std::mem::replace(&mut row, " ".repeat(DETAIL_LABEL)));
+                row += statement;
+            } else {
+                row += &format!("{before}{statement}");
+            }
         }
-        let label = format!("{name:<12}");
-        let statements = statements
-            .iter()
-            .enumerate()
-            .map(|(at, text)| Run::plain(if at == 0 { format!("{label}{text}") } else { text.clone() }));
-        canvas.statements(row, &statements.collect::<Vec<_>>());
+        rows.push(row);
+    }
+    for (row, text) in (y + 1..y + height).zip(rows) {
+        canvas.row(row, &[Run::plain(text)]);
     }
 }
 

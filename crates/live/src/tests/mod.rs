@@ -13,6 +13,8 @@ use crate::palette::Palette;
 use crate::screen;
 use crate::state::{Counted, Motion, Prediction, Shared, State, ViewOptions};
 
+mod panels;
+
 /// Length of an interval [s].
 const LENGTH_S: f64 = 2.0;
 
