@@ -92,17 +92,18 @@ fn line(known: Known<'_>, sample: &Sample) -> Line {
 /// `lines` as a hierarchy: each group below the nearest one above it that has a line, siblings in `order`. Left out are
 /// the groups below those in `folded`, and groups that `keeps` does not want unless one below them is wanted.
 pub(crate) fn arranged(
-    mut lines: Vec<Line>,
+    lines: &[Line],
     order: Order,
     folded: &BTreeSet<Arc<str>>,
     keeps: impl Fn(&Line) -> bool,
 ) -> Vec<Line> {
     // Those above come before those below them.
+    let mut lines: Vec<&Line> = lines.iter().collect();
     lines.sort_by(|one, other| one.key.cmp(&other.key));
     let places: BTreeMap<Arc<str>, usize> =
         lines.iter().enumerate().map(|(place, line)| (Arc::clone(&line.key), place)).collect();
     let above: Vec<Option<usize>> = lines.iter().map(|line| above(&line.key, &places)).collect();
-    let mut is_kept: Vec<bool> = lines.iter().map(keeps).collect();
+    let mut is_kept: Vec<bool> = lines.iter().map(|line| keeps(line)).collect();
     for place in (0..lines.len()).rev() {
         if let Some(above) = above[place].filter(|_| is_kept[place]) {
             is_kept[above] = true;
@@ -115,7 +116,7 @@ pub(crate) fn arranged(
     }
     let sort = |places: &mut Vec<usize>| {
         // The last one is taken first.
-        places.sort_by(|one, other| order.compare(&lines[*other], &lines[*one]));
+        places.sort_by(|one, other| order.compare(lines[*other], lines[*one]));
     };
     sort(&mut top);
     below.iter_mut().for_each(sort);
@@ -155,8 +156,10 @@ pub(crate) struct Details {
 pub(crate) fn details(reel: &mut Reel, position: Position, key: &str) -> Result<Option<Details>, LogError> {
     let Some(sample) = reel.sample(position)? else { return Ok(None) };
     let (part, previous) = reel.parts(position.part, false)?;
-    let found = known(part, previous, sample.start_us).into_iter().find(|(path, _)| &***path == key);
-    let Some((path, known)) = found else { return Ok(None) };
+    let (path, known) = match known(part, previous, sample.start_us).remove_entry(&Arc::from(key)) {
+        Some(found) => found,
+        None => return Ok(None),
+    };
     let lines = statements(&amounts(known), sample.length_s);
     Ok(Some(Details { path: Arc::clone(path), kind: known.record.kind.clone(), lines }))
 }
@@ -240,7 +243,7 @@ mod tests {
 
     #[test]
     fn groups_stand_below_those_that_they_are_in() {
-        let arranged = |order| arranged(all(), order, &BTreeSet::new(), |_| true);
+        let arranged = |order| arranged(&all(), order, &BTreeSet::new(), |_| true);
         let by_cpu = Order::by(Measure::Cpu);
         assert_eq!(
             shown(&arranged(by_cpu)),
@@ -270,10 +273,10 @@ mod tests {
     #[test]
     fn what_is_looked_for_is_shown_with_the_groups_above_it() {
         let order = Order::by(Measure::Cpu);
-        let found = arranged(all(), order, &BTreeSet::new(), |line| line.name.contains('x'));
+        let found = arranged(&all(), order, &BTreeSet::new(), |line| line.name.contains('x'));
         assert_eq!(shown(&found), [(0, "a.slice"), (1, "x.service")]);
         let folded = BTreeSet::from([Arc::from("/a.slice"), Arc::from("/a.slice-other")]);
-        let found = arranged(all(), order, &folded, |_| true);
+        let found = arranged(&all(), order, &folded, |_| true);
         assert_eq!(shown(&found), [(0, "a.slice-other"), (0, "b.slice"), (1, "z.service"), (0, "a.slice")]);
         assert_eq!(found.iter().filter(|line| line.is_folded).count(), 1);
     }

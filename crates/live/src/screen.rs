@@ -353,7 +353,7 @@ fn pressure(canvas: &mut Canvas<'_>, figures: &Figures, y: u16) {
     ];
     let all = [("memory", sample.psi_memory_full_s), ("disks", sample.psi_disk_full_s)];
     if some.iter().chain(&all).all(|(_, seconds)| seconds.is_none()) {
-        let text = "not recorded: the log has no pressure figures (PSI)";
+        let text = "not recorded: the log has no figures of it (PSI)";
         canvas.row(y, &[Run::plain("pressure  "), Run::new(text, palette.dim())]);
         return;
     }

@@ -324,13 +324,6 @@ impl State {
     /// Orders the lines, and what belongs to the one that is selected.
     pub(crate) fn arrange(&mut self) -> Result<(), LiveError> {
         self.is_stale = true;
-        let all = self.figures.as_ref().map_or(&[][..], |figures| &figures.lines);
-        let listing = self.listing_of(Panel::Users);
-        let wanted = |line: &&Line| (line.is_person || !self.people_only) && listing.keeps(line);
-        let mut users: Vec<Line> = all.iter().filter(wanted).cloned().collect();
-        let order = listing.order;
-        users.sort_by(|one, other| order.compare(one, other));
-        self.listing_mut(Panel::Users).show(users);
         for panel in [Panel::Disks, Panel::Network] {
             let all = if panel == Panel::Disks { &self.disks } else { &self.interfaces };
             let listing = self.listing_of(panel);
@@ -338,20 +331,38 @@ impl State {
             lines.sort_by(|one, other| listing.order.compare(one, other));
             self.listing_mut(panel).show(lines);
         }
-        let Some(position) = self.position else { return Ok(()) };
-        if self.panel == Panel::Groups {
-            let listing = self.listing_of(Panel::Groups);
-            let lines = groups::arranged(self.groups.clone(), listing.order, &self.folded, |line| {
-                listing.keeps(line)
-            });
-            self.listing_mut(Panel::Groups).show(lines);
-            let key = self.listing().selected_key();
-            self.details =
-                key.map(|key| groups::details(&mut self.reel, position, &key)).transpose()?.flatten();
+        // There may be thousands of users and groups: only those of the panel.
+        match self.panel {
+            Panel::Users => self.arrange_users(),
+            Panel::Groups => self.arrange_groups(),
+            Panel::Disks | Panel::Network => Ok(()),
         }
-        let user = self.listing_of(Panel::Users).selected_key();
-        self.commands = user.map_or(Ok(Vec::new()), |user| commands(&mut self.reel, position, &user))?;
+    }
+
+    fn arrange_users(&mut self) -> Result<(), LiveError> {
+        let all = self.figures.as_ref().map_or(&[][..], |figures| &figures.lines);
+        let listing = self.listing();
+        let order = listing.order;
+        let wanted = |line: &&Line| (line.is_person || !self.people_only) && listing.keeps(line);
+        let mut users: Vec<Line> = all.iter().filter(wanted).cloned().collect();
+        users.sort_by(|one, other| order.compare(one, other));
+        self.listing_mut(Panel::Users).show(users);
+        self.commands = match (self.position, self.listing().selected_key()) {
+            (Some(position), Some(user)) => commands(&mut self.reel, position, &user)?,
+            _ => Vec::new(),
+        };
         self.commands.sort_by(|one, other| order.compare(one, other));
+        Ok(())
+    }
+
+    fn arrange_groups(&mut self) -> Result<(), LiveError> {
+        let listing = self.listing();
+        let lines = groups::arranged(&self.groups, listing.order, &self.folded, |line| listing.keeps(line));
+        self.listing_mut(Panel::Groups).show(lines);
+        self.details = match (self.position, self.listing().selected_key()) {
+            (Some(position), Some(key)) => groups::details(&mut self.reel, position, &key)?,
+            _ => None,
+        };
         Ok(())
     }
 

@@ -19,6 +19,8 @@ const NAME_LEAST: usize = 16;
 const INDENT: usize = 2;
 const INDENT_MAX: usize = 12;
 
+/// Widest column of names: figures stay near them on a wide screen.
+const NAME_MOST: usize = 48;
 /// Columns of the name of a line of details.
 const DETAIL_LABEL: usize = 12;
 
@@ -144,7 +146,7 @@ fn chosen(panel: Panel, width: usize) -> (Vec<&'static Column>, usize) {
     while columns.len() > 1 && room(&columns) < NAME_LEAST {
         columns.pop();
     }
-    let name = room(&columns);
+    let name = room(&columns).min(NAME_MOST);
     columns.sort_by_key(|column| column.place);
     (columns, name)
 }
@@ -168,10 +170,19 @@ pub(crate) fn list(canvas: &mut Canvas<'_>, state: &State, panel: Panel, y: u16,
         Panel::Disks => "DISK",
         Panel::Network => "INTERFACE",
     };
-    let seen = if all > rows { format!("{}-{} of {all}", top + 1, top + rows) } else { all.to_string() };
     let filter = &listing.filter;
     let with = if filter.is_empty() { String::new() } else { format!(" with {}", canvas.clean(filter)) };
-    titles(canvas, state, Some(panel), y, &format!("{title} ({seen}{with})"), listing.order);
+    let last = top + rows;
+    let mut heading = if all > rows {
+        format!("{title} ({}-{last} of {all}{with})", top + 1)
+    } else {
+        format!("{title} ({all}{with})")
+    };
+    // With its mark.
+    if all > rows && heading.width() >= chosen(panel, canvas.width()).1 {
+        heading = format!("{title} {last}/{all}{with}");
+    }
+    titles(canvas, state, Some(panel), y, &heading, listing.order);
     if listing.lines.is_empty() {
         let text = empty(state, panel);
         canvas.row(y + 1, &[Run::new(format!("  {text}"), canvas.palette.dim())]);
@@ -305,6 +316,8 @@ fn draw(canvas: &mut Canvas<'_>, panel: Panel, y: u16, line: &Line, is_selected:
         (false, true) => Style::default(),
         (false, false) => canvas.palette.dim(),
     };
+    // The whole row stands out, also where its right end is empty.
+    let text = canvas.fitted(&text, canvas.width());
     canvas.row(y, &[Run::new(text, style)]);
 }
 
@@ -334,8 +347,9 @@ mod tests {
             assert_eq!(chosen(panel, 120).0.len(), columns(panel).len());
             for width in 60..200 {
                 let (columns, name) = chosen(panel, width);
+                let taken = name + columns.iter().map(|column| column.width).sum::<usize>();
+                assert!(taken == width || (taken < width && name == NAME_MOST));
                 assert!(name >= NAME_LEAST);
-                assert_eq!(name + columns.iter().map(|column| column.width).sum::<usize>(), width);
             }
         }
     }

@@ -522,7 +522,7 @@ fn figures_that_are_not_there_are_no_zeros() {
     writer.finish().unwrap();
     let rows = shown(&paused(&dir), 80, 24);
     assert_eq!(rows[3], "CPU states not recorded");
-    assert_eq!(rows[4], "pressure  not recorded: the log has no pressure figures (PSI)");
+    assert_eq!(rows[4], "pressure  not recorded: the log has no figures of it (PSI)");
     assert!(rows.iter().any(|row| row == "this log has no users"));
     assert!(!rows[1..22].iter().any(|row| row.contains("0 %") || row.contains("0 B")), "{rows:#?}");
 }
