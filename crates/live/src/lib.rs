@@ -7,7 +7,7 @@
 //! rows        batches of the log's tables as plain records of one part
 //! reel        the parts of a log in order, the interval that is asked for, and what was written meanwhile
 //! figures     what the screen shows of one interval, with `groups` and `devices`: a `line` for each user, group and disk
-//! state       which interval, panel and line, in which order: what the keys change; `listing` for a panel, `mouse`
+//! state       which interval, panel and line, in which order: what `keys` and `mouse` change; `listing` for a panel
 //! screen      the state drawn on a `canvas`, with `tables`, `help`, `words` and `palette`
 //! terminal    the terminal taken and given back, and the loop
 //! ```
@@ -23,6 +23,7 @@ mod error;
 mod figures;
 mod groups;
 mod help;
+mod keys;
 mod line;
 mod listing;
 mod mouse;
