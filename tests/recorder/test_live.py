@@ -60,10 +60,14 @@ class Terminal:
     def keys(self, *keys):
         self._run("send-keys", *keys)
 
-    def click(self, row, column, button=0):
-        """Press and release a button at a place, from 0 on, as a terminal tells it to a program."""
-        place = f"{button};{column + 1};{row + 1}"
+    def click(self, row, column):
+        """Press and release the left button at a place, from 0 on, as a terminal tells it to a program."""
+        place = f"0;{column + 1};{row + 1}"
         self._run("send-keys", "-l", f"\x1b[<{place}M\x1b[<{place}m")
+
+    def wheel_down(self, row, column):
+        """Turn the wheel by one notch, of which there is no release."""
+        self._run("send-keys", "-l", f"\x1b[<65;{column + 1};{row + 1}M")
 
     def has_mouse(self):
         return self._run("display-message", "-p", "#{mouse_any_flag}").strip() == "1"
@@ -419,8 +423,9 @@ def test_the_mouse_is_asked_for_and_given_back(written, terminal):
     row, column = place(rows, "13:45:00 ")
     shown.click(row, column + len("13:45:00 "))
     assert "2026-03-05 13:45:02" in shown.wait("13:45:02  2.0 s")[0]
-    # The wheel.
-    shown.click(row, column + len("13:45:00 "), button=65)
+    # There, a notch is an interval.
+    shown.wheel_down(row, column)
+    shown.wheel_down(row, column + len("13:45:00 "))
     shown.wait("13:45:04  2.0 s")
     shown.keys("q")
     assert shown.given_back() == 0
