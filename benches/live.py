@@ -22,8 +22,8 @@ from typing import Any
 
 import polars as pl
 from programs import ROOT
-from recorder import cpu_s, sleepers
 
+from recorder import cpu_s, sleepers
 from thinktime.log import LogWriter
 
 RECORDER = ROOT / "target" / "static" / "thinktime-recorder"

@@ -314,10 +314,10 @@ def devices(log, table, number):
             return None if row[name] is None else row[name] / sample["length_s"]
 
         def mean(seconds, requests, row=row):
-            amounts = [[row[name] for name in names] for names in (seconds, requests)]
-            if any(amount is None for amount in sum(amounts, [])) or not sum(amounts[1]):
+            if any(row[name] is None for name in seconds + requests):
                 return None
-            return sum(amounts[0]) / sum(amounts[1])
+            number = sum(row[name] for name in requests)
+            return sum(row[name] for name in seconds) / number if number else None
 
         if table == "disks":
             waits, requests = ("read_wait_s", "write_wait_s"), ("reads", "writes")
@@ -328,7 +328,8 @@ def devices(log, table, number):
             figures += [*map(duration, means), plain(rate("queue_s"))]
         else:
             names = ("packets_in", "packets_out", "errors", "drops")
-            figures = [size(rate("bytes_in")), size(rate("bytes_out")), *(plain(rate(name)) for name in names)]
+            figures = [size(rate("bytes_in")), size(rate("bytes_out"))]
+            figures += [plain(rate(name)) for name in names]
         found[row["device" if table == "disks" else "interface"]] = figures
     return found
 
@@ -348,7 +349,8 @@ def groups(log, number):
         pressure = [None if rate[name] is None else min(rate[name], 1.0) for name in USED[2:5]]
         shown = [percent(rate["cpu_s"]), percent(rate["throttled_s"]), percent(pressure[0])]
         shown += [size(level[name]) for name in LEVELS]
-        shown += [percent(pressure[1]), percent(pressure[2]), size(rate["read_bytes"]), size(rate["write_bytes"])]
+        shown += [percent(pressure[1]), percent(pressure[2])]
+        shown += [size(rate["read_bytes"]), size(rate["write_bytes"])]
         found.setdefault(row["name"] or row["group"].rsplit("/", 1)[-1], []).append(shown)
     return found
 

@@ -59,28 +59,30 @@ fn disk(record: &Record<DISK_AMOUNTS>, is_active: bool, length_s: f64) -> Line {
             .map(|(seconds, requests)| seconds / requests)
     };
     let sum = |one: Option<f64>, other: Option<f64>| one.zip(other).map(|(one, other)| one + other);
-    line(record, is_active)
-        // Longer than the interval where the kernel counts the end of a request that began before it.
-        .with(Measure::Busy, rate(busy_s).map(|share| share.min(1.0)))
-        .with(Measure::Reads, rate(reads))
-        .with(Measure::Writes, rate(writes))
-        .with_io(rate(read_bytes), rate(write_bytes))
-        .with(Measure::Wait, mean(sum(read_wait_s, write_wait_s), sum(reads, writes)))
-        .with(Measure::ReadWait, mean(read_wait_s, reads))
-        .with(Measure::WriteWait, mean(write_wait_s, writes))
-        .with(Measure::Queue, rate(queue_s))
+    let mut line = line(record, is_active);
+    // Longer than the interval where the kernel counts the end of a request that began before it.
+    line.set(Measure::Busy, rate(busy_s).map(|share| share.min(1.0)));
+    line.set(Measure::Reads, rate(reads));
+    line.set(Measure::Writes, rate(writes));
+    line.set_io(rate(read_bytes), rate(write_bytes));
+    line.set(Measure::Wait, mean(sum(read_wait_s, write_wait_s), sum(reads, writes)));
+    line.set(Measure::ReadWait, mean(read_wait_s, reads));
+    line.set(Measure::WriteWait, mean(write_wait_s, writes));
+    line.set(Measure::Queue, rate(queue_s));
+    line
 }
 
 fn interface(record: &Record<INTERFACE_AMOUNTS>, is_active: bool, length_s: f64) -> Line {
     let [packets_in, packets_out, bytes_in, bytes_out, errors, drops] = amounts(record, is_active);
     let rate = |amount: Option<f64>| amount.map(|amount| amount / length_s);
     let both = bytes_in.zip(bytes_out).map(|(bytes_in, bytes_out)| bytes_in + bytes_out);
-    line(record, is_active)
-        .with(Measure::In, rate(bytes_in))
-        .with(Measure::Out, rate(bytes_out))
-        .with(Measure::Io, rate(both))
-        .with(Measure::PacketsIn, rate(packets_in))
-        .with(Measure::PacketsOut, rate(packets_out))
-        .with(Measure::Errors, rate(errors))
-        .with(Measure::Drops, rate(drops))
+    let mut line = line(record, is_active);
+    line.set(Measure::In, rate(bytes_in));
+    line.set(Measure::Out, rate(bytes_out));
+    line.set(Measure::Io, rate(both));
+    line.set(Measure::PacketsIn, rate(packets_in));
+    line.set(Measure::PacketsOut, rate(packets_out));
+    line.set(Measure::Errors, rate(errors));
+    line.set(Measure::Drops, rate(drops));
+    line
 }

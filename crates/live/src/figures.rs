@@ -194,20 +194,16 @@ fn lines(part: &Part, present: &BTreeMap<&Arc<str>, Known<'_>>, sample: &Sample)
     }
     let keys: BTreeSet<&str> = active.iter().map(|used| &*used.user).collect();
     for (user, known) in present.iter().filter(|(user, _)| !keys.contains(user.as_ref())) {
-        let line = Line::new(Arc::clone(user), Arc::clone(known.name.unwrap_or(user)));
-        let nothing = Some(0.0);
-        lines.push(Line {
-            is_person: known.is_person,
-            is_active: false,
-            is_resident: known.memory.is_some_and(|memory| memory.is_resident),
-            ..line
-                .with(Measure::Cpu, nothing)
-                .with(Measure::CpuWait, nothing)
-                .with(Measure::DiskWait, nothing)
-                .with(Measure::Memory, known.memory.map(|memory| memory.bytes))
-                .with_io(nothing, nothing)
-                .with(Measure::Processes, known.processes)
-        });
+        let mut line = Line::new(Arc::clone(user), Arc::clone(known.name.unwrap_or(user)));
+        (line.is_person, line.is_active) = (known.is_person, false);
+        line.is_resident = known.memory.is_some_and(|memory| memory.is_resident);
+        for measure in [Measure::Cpu, Measure::CpuWait, Measure::DiskWait] {
+            line.set(measure, Some(0.0));
+        }
+        line.set_io(Some(0.0), Some(0.0));
+        line.set(Measure::Memory, known.memory.map(|memory| memory.bytes));
+        line.set(Measure::Processes, known.processes);
+        lines.push(line);
     }
     let mut times: BTreeMap<Arc<str>, usize> = BTreeMap::new();
     for line in &lines {
@@ -223,18 +219,16 @@ fn lines(part: &Part, present: &BTreeMap<&Arc<str>, Known<'_>>, sample: &Sample)
 fn line(used: &Use, length_s: f64) -> Line {
     let rate = |amount: Option<f64>| amount.map(|amount| amount / length_s);
     let key = if used.user.is_empty() { Arc::from(NOBODY) } else { Arc::clone(&used.user) };
-    let line = Line::new(Arc::clone(&used.user), used.name.clone().unwrap_or(key));
-    Line {
-        is_person: is_person(&used.user, used.kind.as_deref()),
-        is_resident: true,
-        ..line
-            .with(Measure::Cpu, rate(used.cpu_s))
-            .with(Measure::CpuWait, rate(used.run_delay_s))
-            .with(Measure::DiskWait, rate(used.io_delay_s))
-            .with(Measure::Memory, used.memory_bytes)
-            .with_io(rate(used.read_bytes), rate(used.write_bytes))
-            .with(Measure::Processes, used.processes)
-    }
+    let mut line = Line::new(Arc::clone(&used.user), used.name.clone().unwrap_or(key));
+    line.is_person = is_person(&used.user, used.kind.as_deref());
+    line.is_resident = true;
+    line.set(Measure::Cpu, rate(used.cpu_s));
+    line.set(Measure::CpuWait, rate(used.run_delay_s));
+    line.set(Measure::DiskWait, rate(used.io_delay_s));
+    line.set(Measure::Memory, used.memory_bytes);
+    line.set_io(rate(used.read_bytes), rate(used.write_bytes));
+    line.set(Measure::Processes, used.processes);
+    line
 }
 
 /// Whether the user may log in: by the kind that was recorded; without one, by the key, as reports do.

@@ -25,7 +25,7 @@ struct Known<'a> {
     memory: Option<&'a Record<GROUP_AMOUNTS>>,
 }
 
-/// The control groups in the interval at `position`, in no order.
+/// The control groups in the interval at `position`, by path.
 pub(crate) fn groups(reel: &mut Reel, position: Position) -> Result<Vec<Line>, LogError> {
     let Some(sample) = reel.sample(position)? else { return Ok(Vec::new()) };
     let (part, previous) = reel.parts(position.part, false)?;
@@ -34,11 +34,8 @@ pub(crate) fn groups(reel: &mut Reel, position: Position) -> Result<Vec<Line>, L
 }
 
 fn known<'a>(part: &'a Part, previous: Option<&'a Part>, start_us: i64) -> BTreeMap<&'a Arc<str>, Known<'a>> {
-    let last_beat = |part: &'a Part| part.groups.last_beat(start_us);
-    let beat = last_beat(part).or_else(|| previous.and_then(last_beat));
-    let beat = beat.filter(|(beat_us, _)| start_us.saturating_sub(*beat_us) <= MEMORY_AGE_MAX_US);
     let in_beat: BTreeMap<&Arc<str>, &Record<GROUP_AMOUNTS>> =
-        beat.into_iter().flat_map(|(_, rows)| rows).map(|record| (&record.key, record)).collect();
+        with_memory(part, previous, start_us).iter().map(|record| (&record.key, record)).collect();
     let before = previous.into_iter().flat_map(|part| part.groups.last(start_us));
     let mut known = BTreeMap::new();
     for (found_us, record) in before.chain(part.groups.last(start_us)) {
@@ -49,6 +46,14 @@ fn known<'a>(part: &'a Part, previous: Option<&'a Part>, start_us: i64) -> BTree
         }
     }
     known
+}
+
+/// The rows of the last interval with a reading of memory, in this one or not long before it.
+fn with_memory<'a>(part: &'a Part, previous: Option<&'a Part>, start_us: i64) -> &'a [Record<GROUP_AMOUNTS>] {
+    let last = |part: &'a Part| part.groups.last_beat(start_us);
+    let beat = last(part).or_else(|| previous.and_then(last));
+    let fresh = beat.filter(|(beat_us, _)| start_us.saturating_sub(*beat_us) <= MEMORY_AGE_MAX_US);
+    fresh.map_or(&[], |(_, rows)| rows)
 }
 
 /// Amounts in the interval, with the levels of memory as they were read last.
@@ -74,19 +79,18 @@ fn line(known: Known<'_>, sample: &Sample) -> Line {
     let key = &known.record.key;
     let last = || Arc::from(key.rsplit('/').next().unwrap_or(key));
     let used = amounts.into_iter().take(15).flatten().any(|amount| amount > 0.0);
-    Line {
-        is_active: used,
-        ..Line::new(Arc::clone(key), known.record.name.clone().unwrap_or_else(last))
-            .with(Measure::Cpu, rate(cpu))
-            .with(Measure::Throttled, rate(throttled))
-            .with(Measure::CpuPressure, share(cpu_some))
-            .with(Measure::MemoryPressure, share(memory_some))
-            .with(Measure::DiskPressure, share(disk_some))
-            .with(Measure::Memory, memory)
-            .with(Measure::MemoryLimit, limit)
-            .with(Measure::MemoryPeak, peak)
-            .with_io(rate(read), rate(write))
-    }
+    let mut line = Line::new(Arc::clone(key), known.record.name.clone().unwrap_or_else(last));
+    line.is_active = used;
+    line.set(Measure::Cpu, rate(cpu));
+    line.set(Measure::Throttled, rate(throttled));
+    line.set(Measure::CpuPressure, share(cpu_some));
+    line.set(Measure::MemoryPressure, share(memory_some));
+    line.set(Measure::DiskPressure, share(disk_some));
+    line.set(Measure::Memory, memory);
+    line.set(Measure::MemoryLimit, limit);
+    line.set(Measure::MemoryPeak, peak);
+    line.set_io(rate(read), rate(write));
+    line
 }
 
 /// `lines` as a hierarchy: each group below the nearest one above it that has a line, siblings in `order`. Left out are
@@ -97,12 +101,10 @@ pub(crate) fn arranged(
     folded: &BTreeSet<Arc<str>>,
     keeps: impl Fn(&Line) -> bool,
 ) -> Vec<Line> {
-    // Those above come before those below them.
+    // Those above come right before those below them, also where a name has a character that comes before the separator.
     let mut lines: Vec<&Line> = lines.iter().collect();
-    lines.sort_by(|one, other| one.key.cmp(&other.key));
-    let places: BTreeMap<Arc<str>, usize> =
-        lines.iter().enumerate().map(|(place, line)| (Arc::clone(&line.key), place)).collect();
-    let above: Vec<Option<usize>> = lines.iter().map(|line| above(&line.key, &places)).collect();
+    lines.sort_by(|one, other| walk(&one.key).cmp(walk(&other.key)));
+    let above = above(&lines);
     let mut is_kept: Vec<bool> = lines.iter().map(|line| keeps(line)).collect();
     for place in (0..lines.len()).rev() {
         if let Some(above) = above[place].filter(|_| is_kept[place]) {
@@ -127,21 +129,32 @@ pub(crate) fn arranged(
         if !is_folded {
             next.extend(below[place].iter().map(|place| (*place, depth + 1)));
         }
-        arranged.push(Line { depth, is_folded, ..lines[place].clone() });
+        let mut line = lines[place].clone();
+        (line.depth, line.is_folded) = (depth, is_folded);
+        arranged.push(line);
     }
     arranged
 }
 
-/// Place of the nearest group above the one at `path`.
-fn above(path: &str, places: &BTreeMap<Arc<str>, usize>) -> Option<usize> {
-    let mut path = path;
-    while let Some(end) = path.rfind('/') {
-        path = &path[..end];
-        if let Some(place) = places.get(path) {
-            return Some(*place);
+/// What a path is ordered by in a walk through the hierarchy.
+fn walk(path: &str) -> impl Iterator<Item = u8> {
+    path.bytes().map(|byte| if byte == b'/' { 0 } else { byte })
+}
+
+/// Places of the nearest groups above those of `lines`, which are in the order of a walk through the hierarchy.
+fn above(lines: &[&Line]) -> Vec<Option<usize>> {
+    let is_below =
+        |path: &str, above: &str| path.strip_prefix(above).is_some_and(|rest| rest.starts_with('/'));
+    let mut way: Vec<usize> = Vec::new();
+    let mut found = Vec::with_capacity(lines.len());
+    for (place, line) in lines.iter().enumerate() {
+        while way.last().is_some_and(|last| !is_below(&line.key, &lines[*last].key)) {
+            way.pop();
         }
+        found.push(way.last().copied());
+        way.push(place);
     }
-    None
+    found
 }
 
 /// What the log says of a group in an interval, in statements by line.
@@ -156,12 +169,14 @@ pub(crate) struct Details {
 pub(crate) fn details(reel: &mut Reel, position: Position, key: &str) -> Result<Option<Details>, LogError> {
     let Some(sample) = reel.sample(position)? else { return Ok(None) };
     let (part, previous) = reel.parts(position.part, false)?;
-    let (path, known) = match known(part, previous, sample.start_us).remove_entry(&Arc::from(key)) {
-        Some(found) => found,
-        None => return Ok(None),
+    let before = || previous.and_then(|part| part.groups.last_of(key, sample.start_us));
+    let Some((found_us, record)) = part.groups.last_of(key, sample.start_us).or_else(before) else {
+        return Ok(None);
     };
+    let memory = with_memory(part, previous, sample.start_us).iter().find(|record| &*record.key == key);
+    let known = Known { record, is_of_interval: found_us == sample.start_us, memory };
     let lines = statements(&amounts(known), sample.length_s);
-    Ok(Some(Details { path: Arc::clone(path), kind: known.record.kind.clone(), lines }))
+    Ok(Some(Details { path: Arc::clone(&record.key), kind: record.kind.clone(), lines }))
 }
 
 fn statements(amounts: &[Option<f64>; GROUP_AMOUNTS], length_s: f64) -> Vec<(&'static str, Vec<String>)> {
@@ -222,7 +237,9 @@ mod tests {
     use crate::line::Sort;
 
     fn line(path: &str, cpu: f64) -> Line {
-        Line::new(path.into(), path.rsplit('/').next().unwrap().into()).with(Measure::Cpu, Some(cpu))
+        let mut line = Line::new(path.into(), path.rsplit('/').next().unwrap().into());
+        line.set(Measure::Cpu, Some(cpu));
+        line
     }
 
     fn shown(lines: &[Line]) -> Vec<(usize, &str)> {

@@ -95,15 +95,12 @@ impl Line {
         self.figures[measure as usize] = figure;
     }
 
-    pub(crate) fn with(mut self, measure: Measure, figure: Option<f64>) -> Line {
-        self.set(measure, figure);
-        self
-    }
-
-    /// The bytes read and written a second, and their sum as far as they are known.
-    pub(crate) fn with_io(self, read: Option<f64>, write: Option<f64>) -> Line {
+    /// Sets the bytes read and written a second, and their sum as far as they are known.
+    pub(crate) fn set_io(&mut self, read: Option<f64>, write: Option<f64>) {
         let both = (read.is_some() || write.is_some()).then(|| read.unwrap_or(0.0) + write.unwrap_or(0.0));
-        self.with(Measure::Read, read).with(Measure::Write, write).with(Measure::Io, both)
+        self.set(Measure::Read, read);
+        self.set(Measure::Write, write);
+        self.set(Measure::Io, both);
     }
 }
 

@@ -258,13 +258,20 @@ impl<const N: usize> Records<N> {
         self.rows.get(&start_us).map_or(&[], Vec::as_slice)
     }
 
+    /// The last row of one of them until `start_us`, with the start of its interval.
+    pub(crate) fn last_of(&self, key: &str, start_us: i64) -> Option<(i64, &Record<N>)> {
+        self.found(self.places.get(key)?, start_us)
+    }
+
+    fn found(&self, places: &[(i64, usize)], start_us: i64) -> Option<(i64, &Record<N>)> {
+        let before = places.partition_point(|(other_us, _)| *other_us <= start_us);
+        let (found_us, place) = *places.get(before.checked_sub(1)?)?;
+        Some((found_us, self.rows.get(&found_us)?.get(place)?))
+    }
+
     /// The last row of each until `start_us`, with the start of its interval.
     pub(crate) fn last(&self, start_us: i64) -> impl Iterator<Item = (i64, &Record<N>)> {
-        self.places.values().filter_map(move |places| {
-            let before = places.partition_point(|(other_us, _)| *other_us <= start_us);
-            let (found_us, place) = *places.get(before.checked_sub(1)?)?;
-            Some((found_us, self.rows.get(&found_us)?.get(place)?))
-        })
+        self.places.values().filter_map(move |places| self.found(places, start_us))
     }
 
     /// The rows of the last interval until `start_us` with a reading of memory, with its start.
