@@ -55,6 +55,8 @@ impl Local {
     }
 }
 
+/// Times that can be given.
+pub(crate) const TIMES: &str = "give a time such as 14:30, 2026-11-24 14:30, +5m or -1h";
 /// Length of a time as it is shown, in the years that have four digits.
 const SHOWN_BYTES: usize = "2026-11-24 13:45:10".len();
 

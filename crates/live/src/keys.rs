@@ -4,15 +4,13 @@ use std::time::Instant;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::clock;
+use crate::clock::{self, TIMES};
+use crate::columns;
 use crate::error::LiveError;
 use crate::line::{Order, Sort};
 use crate::listing::Panel;
 use crate::state::{Motion, Overlay, State};
-use crate::tables;
 
-/// Times that can be given.
-pub(crate) const TIMES: &str = "give a time such as 14:30, 2026-11-24 14:30, +5m or -1h";
 /// Longest part of a name that can be looked for [byte].
 const FILTER_BYTES_MAX: usize = 64;
 /// Lines that a page of the explanations is moved by.
@@ -111,7 +109,7 @@ impl State {
     }
 
     fn sort_by(&mut self, letter: char) -> Result<(), LiveError> {
-        match tables::sort_of(self.panel, letter) {
+        match columns::sort_of(self.panel, letter) {
             Some(sort) => self.order_by(self.panel, sort),
             None => return Ok(()),
         }
@@ -129,7 +127,7 @@ impl State {
     /// Orders by the column to the right of the one that gives the order, or to its left.
     fn shift_order(&mut self, by: isize) -> Result<(), LiveError> {
         let order = self.listing().order;
-        let sort = tables::beside(self.panel, order.sort, by);
+        let sort = columns::beside(self.panel, order.sort, by);
         if sort != order.sort {
             self.order_by(self.panel, sort);
         }

@@ -8,7 +8,7 @@
 //! reel        the parts of a log in order, the interval that is asked for, and what was written meanwhile
 //! figures     what the screen shows of one interval, with `groups` and `devices`: a `line` for each user, group and disk
 //! state       which interval, panel and line, in which order: what `keys` and `mouse` change; `listing` for a panel
-//! screen      the state drawn on a `canvas`, with `tables`, `help`, `words` and `palette`
+//! screen      the state drawn on a `canvas`, with `tables`, `columns`, `help`, `words` and `palette`; `targets` for the mouse
 //! terminal    the terminal taken and given back, and the loop
 //! ```
 //!
@@ -18,6 +18,7 @@
 
 mod canvas;
 mod clock;
+mod columns;
 mod devices;
 mod error;
 mod figures;
@@ -33,6 +34,7 @@ mod rows;
 mod screen;
 mod state;
 mod tables;
+mod targets;
 mod terminal;
 mod words;
 

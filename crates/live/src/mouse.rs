@@ -1,58 +1,14 @@
-//! What the mouse does: the drawing says which part of the screen is what, and a click or a wheel is of that part.
-
-use std::cell::RefCell;
+//! What the mouse does: a click or a notch of the wheel is for the part of the screen under it.
 
 use ratatui::crossterm::event::{KeyCode, MouseButton, MouseEvent, MouseEventKind};
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Position;
 
 use crate::error::LiveError;
-use crate::line::Sort;
-use crate::listing::Panel;
 use crate::state::{Overlay, State};
+use crate::targets::Target;
 
 /// Lines that a notch of the wheel moves.
 const NOTCH: isize = 3;
-
-/// A part of the screen.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Target {
-    /// Name of a panel.
-    Panel(Panel),
-    /// All lines of a panel.
-    List(Panel),
-    /// A line of a panel, by its index.
-    Line(Panel, usize),
-    /// Title of a column.
-    Title(Panel, Sort),
-    /// The commands of the selected user.
-    Commands,
-    /// The times of the log, from its beginning to its end.
-    Timeline,
-}
-
-/// Parts of the screen as it was drawn last; later ones lie over earlier ones.
-#[derive(Default)]
-pub(crate) struct Targets {
-    places: RefCell<Vec<(Rect, Target)>>,
-}
-
-impl Targets {
-    pub(crate) fn clear(&self) {
-        self.places.borrow_mut().clear();
-    }
-
-    pub(crate) fn add(&self, place: Rect, target: Target) {
-        self.places.borrow_mut().push((place, target));
-    }
-
-    fn at(&self, position: Position) -> Option<(Rect, Target)> {
-        self.places.borrow().iter().rev().find(|(place, _)| place.contains(position)).copied()
-    }
-
-    fn of(&self, target: Target) -> Option<Rect> {
-        self.places.borrow().iter().find(|(_, other)| *other == target).map(|(place, _)| *place)
-    }
-}
 
 impl State {
     /// Does what the mouse asks for.

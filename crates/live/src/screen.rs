@@ -7,9 +7,9 @@ use unicode_width::UnicodeWidthStr;
 use crate::canvas::{Canvas, Run};
 use crate::figures::{Figures, States};
 use crate::listing::Panel;
-use crate::mouse::Target;
 use crate::palette::{Palette, State as CpuState};
 use crate::state::{Counted, Motion, Overlay, Prediction, State};
+use crate::targets::Target;
 use crate::{clock, help, tables, words};
 
 /// Smallest screen on which a view says something.

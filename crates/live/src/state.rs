@@ -8,16 +8,15 @@ use std::sync::atomic::{AtomicBool, Ordering as Memory};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use crate::clock;
+use crate::clock::{self, TIMES};
 use crate::devices::devices;
 use crate::error::LiveError;
 use crate::figures::{Figures, commands};
 use crate::groups::{self, Details};
-use crate::keys::TIMES;
 use crate::line::Line;
 use crate::listing::{Listing, Panel};
-use crate::mouse::Targets;
 use crate::reel::{Position, Reel};
+use crate::targets::Targets;
 
 /// Longest time between two looks at a log that is being written.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -415,9 +414,9 @@ impl State {
         let manifest = self.reel.manifest();
         let mut said = vec![format!("{}", self.dir.display())];
         if let Some(session) = manifest.sessions.last() {
-            let host = self.host().map_or(String::new(), |host| format!(" on {host}"));
+            let host = self.host().map_or(String::new(), |host| format!(" of {host}"));
             let source = &session.source;
-            said.push(format!("written by {source}{host} since {}", clock::shown(session.start_us)));
+            said.push(format!("source {source}{host}, since {}", clock::shown(session.start_us)));
         }
         for incident in &manifest.incidents {
             said.push(format!("{} times {}: {}", incident.count, incident.kind, incident.detail));
