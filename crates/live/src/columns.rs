@@ -119,13 +119,19 @@ pub(crate) fn marks(sort: Sort) -> [Option<Sort>; 4] {
     [Measure::Read, Measure::Write, Measure::In, Measure::Out].map(|measure| Some(Sort::By(measure)))
 }
 
-/// Columns for lines of `width` characters in the order of their places, and the width of the names.
-pub(crate) fn chosen(panel: Panel, width: usize) -> (Vec<&'static Column>, usize) {
+/// Columns for lines of `width` characters in the order of their places, and the width of the names. What gives the order
+/// is among them.
+pub(crate) fn chosen(panel: Panel, width: usize, sort: Sort) -> (Vec<&'static Column>, usize) {
     let mut columns: Vec<&Column> = columns(panel).iter().collect();
     let room =
         |columns: &[&Column]| width.saturating_sub(columns.iter().map(|column| column.width).sum::<usize>());
-    while columns.len() > 1 && room(&columns) < NAME_LEAST {
-        columns.pop();
+    let is_free = |column: &&Column| {
+        let own = Sort::By(column.measure);
+        own != sort && !marks(sort).contains(&Some(own))
+    };
+    while room(&columns) < NAME_LEAST {
+        let Some(last) = columns.iter().rposition(is_free) else { break };
+        columns.remove(last);
     }
     let name = room(&columns).min(NAME_MOST);
     columns.sort_by_key(|column| column.place);
@@ -140,8 +146,9 @@ mod tests {
 
     #[test]
     fn columns_are_left_out_where_names_would_have_no_room() {
-        let titles =
-            |panel, width| chosen(panel, width).0.iter().map(|column| column.title).collect::<Vec<_>>();
+        let titles = |panel, width| {
+            chosen(panel, width, Sort::Name).0.iter().map(|column| column.title).collect::<Vec<_>>()
+        };
         let users = |width| titles(Panel::Users, width);
         assert_eq!(users(60), ["CPU", "CPU WAIT", "MEMORY", "READ/s", "WRITE/s"]);
         assert_eq!(users(80), ["CPU", "CPU WAIT", "DISK WAIT", "MEMORY", "READ/s", "WRITE/s"]);
@@ -152,9 +159,13 @@ mod tests {
         assert_eq!(titles(Panel::Disks, 80), disks);
         assert_eq!(titles(Panel::Network, 80).len(), NETWORK.len());
         for panel in Panel::ALL {
-            assert_eq!(chosen(panel, 120).0.len(), columns(panel).len());
-            for width in 60..200 {
-                let (columns, name) = chosen(panel, width);
+            assert_eq!(chosen(panel, 120, Sort::Name).0.len(), columns(panel).len());
+            let sorts = columns(panel).iter().map(|column| Sort::By(column.measure));
+            let sorts: Vec<Sort> = sorts.chain([Sort::Name, Sort::By(Measure::Io)]).collect();
+            for (width, sort) in (60..200).flat_map(|width| sorts.iter().map(move |sort| (width, *sort))) {
+                let (columns, name) = chosen(panel, width, sort);
+                let is_there = |wanted: Sort| columns.iter().any(|column| Sort::By(column.measure) == wanted);
+                assert!(matches!(sort, Sort::Name | Sort::By(Measure::Io)) || is_there(sort));
                 let taken = name + columns.iter().map(|column| column.width).sum::<usize>();
                 assert!(taken == width || (taken < width && name == NAME_MOST));
                 assert!(name >= NAME_LEAST);

@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use unicode_width::UnicodeWidthStr;
 
 use crate::canvas::{Canvas, Run};
-use crate::columns::{chosen, marks};
+use crate::columns::{Column, chosen, marks};
 use crate::groups::Details;
 use crate::line::{Line, Measure, Order, Sort};
 use crate::listing::Panel;
@@ -49,7 +49,8 @@ pub(crate) fn list(canvas: &mut Canvas<'_>, state: &State, panel: Panel, y: u16,
         format!("{title} ({all}{with})")
     };
     // With its mark.
-    if all > rows && heading.width() >= chosen(panel, canvas.width()).1 {
+    let columns = chosen(panel, canvas.width(), listing.order.sort);
+    if all > rows && heading.width() >= columns.1 {
         heading = format!("{title} {last}/{all}{with}");
     }
     titles(canvas, state, Some(panel), y, &heading, listing.order);
@@ -60,7 +61,7 @@ pub(crate) fn list(canvas: &mut Canvas<'_>, state: &State, panel: Panel, y: u16,
     let selected = listing.selected_index().filter(|_| panel == state.panel);
     for (at, line) in listing.lines.iter().enumerate().skip(top).take(rows) {
         let row = y + 1 + u16::try_from(at - top).unwrap_or(0);
-        draw(canvas, panel, row, line, selected == Some(at));
+        draw(canvas, &columns, row, line, selected == Some(at));
         state.targets.add(canvas.rows(row, 1), Target::Line(panel, at));
     }
 }
@@ -101,12 +102,14 @@ pub(crate) fn commands(canvas: &mut Canvas<'_>, state: &State, y: u16, height: u
     } else {
         format!("COMMANDS of {name}")
     };
-    titles(canvas, state, None, y, &title, state.listing_of(Panel::Users).order);
+    let order = state.listing_of(Panel::Users).order;
+    titles(canvas, state, None, y, &title, order);
+    let columns = chosen(Panel::Users, canvas.width(), order.sort);
     if state.commands.is_empty() {
         canvas.row(y + 1, &[Run::new("  none recorded in this interval", canvas.palette.dim())]);
     }
     for (at, line) in state.commands.iter().skip(top).take(rows).enumerate() {
-        draw(canvas, Panel::Users, y + 1 + u16::try_from(at).unwrap_or(0), line, false);
+        draw(canvas, &columns, y + 1 + u16::try_from(at).unwrap_or(0), line, false);
     }
 }
 
@@ -145,7 +148,7 @@ pub(crate) fn details(canvas: &mut Canvas<'_>, details: &Details, y: u16, height
 
 /// The titles of the columns, behind `name`, with a mark at those that give the order. Without `panel`, those of commands.
 fn titles(canvas: &mut Canvas<'_>, state: &State, panel: Option<Panel>, y: u16, name: &str, order: Order) {
-    let (columns, width) = chosen(panel.unwrap_or(Panel::Users), canvas.width());
+    let (columns, width) = chosen(panel.unwrap_or(Panel::Users), canvas.width(), order.sort);
     let style = canvas.palette.heading();
     let marked =
         |sort: Sort| panel.is_some() && (sort == order.sort || marks(order.sort).contains(&Some(sort)));
@@ -168,8 +171,13 @@ fn titles(canvas: &mut Canvas<'_>, state: &State, panel: Option<Panel>, y: u16, 
     canvas.row(y, &[Run::new(text, style)]);
 }
 
-fn draw(canvas: &mut Canvas<'_>, panel: Panel, y: u16, line: &Line, is_selected: bool) {
-    let (columns, width) = chosen(panel, canvas.width());
+fn draw(
+    canvas: &mut Canvas<'_>,
+    (columns, width): &(Vec<&Column>, usize),
+    y: u16,
+    line: &Line,
+    is_selected: bool,
+) {
     let pointer = if is_selected { canvas.palette.pointer() } else { " " };
     let fold = if line.is_folded { canvas.palette.folded() } else { "" };
     let indent = " ".repeat((INDENT * line.depth).min(INDENT_MAX));
