@@ -298,8 +298,16 @@ impl State {
                 };
             }
         }
-        self.span = self.reel.span()?;
+        self.measure_span();
         self.collect()
+    }
+
+    /// Finds out from when to when the log is.
+    fn measure_span(&mut self) {
+        // What retention has removed has no time any more: then the one that was known stays.
+        if let Ok(span) = self.reel.span() {
+            self.span = span;
+        }
     }
 
     /// Reads what the panel shows of the interval, and puts it in order.
@@ -499,6 +507,7 @@ impl State {
                 let last = self.reel.last();
                 self.go(last)?;
             }
+            self.measure_span();
             self.is_stale = true;
         }
         Ok(())

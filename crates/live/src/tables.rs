@@ -48,10 +48,12 @@ pub(crate) fn list(canvas: &mut Canvas<'_>, state: &State, panel: Panel, y: u16,
     } else {
         format!("{title} ({all}{with})")
     };
-    // With its mark.
     let columns = chosen(panel, canvas.width(), listing.order.sort);
-    if all > rows && heading.width() >= columns.1 {
-        heading = format!("{title} {last}/{all}{with}");
+    // Shorter where it has no room, with its mark.
+    if heading.width() >= columns.1 {
+        let seen = if all > rows { format!("{last}/{all}") } else { all.to_string() };
+        let with = if filter.is_empty() { String::new() } else { format!(" /{}", canvas.clean(filter)) };
+        heading = format!("{title} {seen}{with}");
     }
     titles(canvas, state, Some(panel), y, &heading, listing.order);
     if listing.lines.is_empty() {

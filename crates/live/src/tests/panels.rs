@@ -335,3 +335,28 @@ fn the_wheel_scrolls_and_takes_the_selection_along() {
     }
     assert_eq!(seen(&state), "94-102 of 102");
 }
+
+#[test]
+fn names_from_outside_are_text_in_every_panel() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().join("log");
+    let mut log = Tables::with_devices(&dir);
+    log.interval(0, 1.0);
+    let hostile = "x\u{1b}[2J";
+    log.group(0, &format!("/{hostile}"), vec![("cpu_s", 1.0.into())]);
+    log.device(0, "disks", hostile, vec![("reads", 4_u64.into())]);
+    log.device(0, "interfaces", hostile, vec![("bytes_in", 4_u64.into())]);
+    log.writer.finish().unwrap();
+    let mut state = paused(&dir);
+    for panel in ['2', '3', '4'] {
+        press(&mut state, KeyCode::Char(panel));
+        let rows = shown(&state, 80, 24);
+        assert!(rows.iter().any(|row| row.starts_with(r"▸ x\x1b[2J ")), "{rows:#?}");
+        assert!(!rows.iter().any(|row| row.contains('\u{1b}')));
+    }
+    // What is looked for is shown as it was typed, too.
+    typed(&mut state, "/x[");
+    press(&mut state, KeyCode::Enter);
+    assert!(shown(&state, 80, 24).iter().any(|row| row.starts_with("INTERFACE 0 /x[ ")));
+    assert!(shown(&state, 100, 24).iter().any(|row| row.starts_with("INTERFACE (0 with x[) ")));
+}
