@@ -129,7 +129,12 @@ pub(crate) fn chosen(panel: Panel, width: usize, sort: Sort) -> (Vec<&'static Co
         let own = Sort::By(column.measure);
         own != sort && !marks(sort).contains(&Some(own))
     };
-    while room(&columns) < NAME_LEAST {
+    let least = match panel {
+        // Indented, and often as long as an identifier: a part of what is beyond the usual width is theirs.
+        Panel::Groups => NAME_LEAST + (width.saturating_sub(80) / 3).min(12),
+        _ => NAME_LEAST,
+    };
+    while room(&columns) < least {
         let Some(last) = columns.iter().rposition(is_free) else { break };
         columns.remove(last);
     }
