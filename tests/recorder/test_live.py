@@ -1,9 +1,11 @@
 """`thinktime live` and the view of the static recorder in a real terminal: tmux, read row by row."""
 
 import contextlib
+import datetime
 import json
 import os
 import pty
+import random
 import re
 import shlex
 import shutil
@@ -17,7 +19,7 @@ import polars as pl
 import pytest
 
 import thinktime
-from thinktime.log import Log
+from thinktime.log import Log, LogWriter
 
 ROOT = Path(__file__).parents[2]
 STATIC = ROOT / "target" / "static" / "thinktime-recorder"
@@ -57,6 +59,18 @@ class Terminal:
 
     def keys(self, *keys):
         self._run("send-keys", *keys)
+
+    def click(self, row, column):
+        """Press and release the left button at a place, from 0 on, as a terminal tells it to a program."""
+        place = f"0;{column + 1};{row + 1}"
+        self._run("send-keys", "-l", f"\x1b[<{place}M\x1b[<{place}m")
+
+    def wheel_down(self, row, column):
+        """Turn the wheel by one notch, of which there is no release."""
+        self._run("send-keys", "-l", f"\x1b[<65;{column + 1};{row + 1}M")
+
+    def has_mouse(self):
+        return self._run("display-message", "-p", "#{mouse_any_flag}").strip() == "1"
 
     def resize(self, columns, rows):
         self._run("resize-window", "-x", str(columns), "-y", str(rows))
@@ -217,6 +231,230 @@ def test_the_screen_shows_the_figures_of_the_log(log, terminal):
         # A wrong canary: the figures of another row are not taken for these. Intervals may be alike.
         assert columns(rows[at + 1])[1] != largest(log, number, "commands")[-1][2]
         shown.keys("Right")
+    shown.keys("q")
+    assert shown.given_back() == 0
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """Four intervals of random figures of control groups, disks and interfaces, some of them null."""
+    path = tmp_path_factory.mktemp("written") / "run"
+    drawn = random.Random(20)
+    begin = datetime.datetime(2026, 3, 5, 13, 45, tzinfo=datetime.timezone.utc)
+    starts = [begin + datetime.timedelta(seconds=2 * number) for number in range(4)]
+
+    def some(number):
+        return None if drawn.random() < 0.1 else number
+
+    def row(start, kinds):
+        sizes = {
+            name: some(int(10 ** drawn.uniform(0, 10 if "bytes" in name else 5))) for name in kinds["sizes"]
+        }
+        return {"start": start} | sizes | {name: some(drawn.uniform(0, 2)) for name in kinds["times"]}
+
+    used = {"sizes": ("read_bytes", "write_bytes"), "times": ("cpu_s", "throttled_s", "psi_cpu_some_s")}
+    disk = {
+        "sizes": ("reads", "writes", "read_bytes", "write_bytes"),
+        "times": ("read_wait_s", "write_wait_s", "busy_s", "queue_s"),
+    }
+    network = {"sizes": ("bytes_in", "bytes_out", "packets_in", "packets_out", "drops"), "times": ()}
+    levels = ("memory_bytes", "memory_limit_bytes", "memory_peak_bytes")
+    paths = ["/system.slice", "/system.slice/db.service", "/docker", "/docker/web"]
+    groups = [
+        row(start, used)
+        | {"group": group, "name": group.rsplit("/", 1)[-1]}
+        # Memory is read at the first interval alone.
+        | {level: int(10 ** drawn.uniform(6, 10)) if number == 0 else None for level in levels}
+        for number, start in enumerate(starts)
+        for group in paths
+    ]
+    tables = {
+        "samples": [{"start": start, "length_s": 2.0} for start in starts],
+        "groups": groups,
+        "disks": [row(start, disk) | {"device": name} for start in starts for name in ("sda", "nvme0n1")],
+        "interfaces": [row(start, network) | {"interface": name} for start in starts for name in ("eth0",)],
+    }
+    with LogWriter.open(path, source="linux", start_us=int(begin.timestamp() * 1e6)) as writer:
+        for table, rows in tables.items():
+            frame = pl.DataFrame(rows, infer_schema_length=None)
+            writer.write(table, frame.with_columns(pl.col("start").cast(pl.Datetime("us", "UTC"))))
+    return path
+
+
+def plain(value):
+    if value is None:
+        return "-"
+    return "0" if value == 0 else f"{value:.1f}" if value < 9.95 else f"{value:.0f}"
+
+
+def duration(seconds):
+    if seconds is None:
+        return "-"
+    for least, factor, unit in ((0.9995, 1, "s"), (0.0009995, 1e3, "ms"), (0, 1e6, "µs")):
+        if seconds >= least or seconds == 0:
+            value = seconds * factor
+            return f"{value:.1f} {unit}" if 0 < value < 9.95 else f"{value:.0f} {unit}"
+    raise AssertionError(seconds)
+
+
+def of_interval(log, table, number):
+    """Rows of a table in interval `number`, and its length."""
+    sample = log.samples().collect().row(number, named=True)
+    rows = log.table(table).filter(pl.col("start") == sample["start"]).collect()
+    return rows.iter_rows(named=True), sample
+
+
+def devices(log, table, number):
+    """What the columns of disks or interfaces must show in an interval, by name."""
+    rows, sample = of_interval(log, table, number)
+    found = {}
+    for row in rows:
+
+        def rate(name, row=row):
+            return None if row[name] is None else row[name] / sample["length_s"]
+
+        def mean(seconds, requests, row=row):
+            if any(row[name] is None for name in seconds + requests):
+                return None
+            number = sum(row[name] for name in requests)
+            return sum(row[name] for name in seconds) / number if number else None
+
+        if table == "disks":
+            waits, requests = ("read_wait_s", "write_wait_s"), ("reads", "writes")
+            means = [mean(waits, requests), mean(waits[:1], requests[:1]), mean(waits[1:], requests[1:])]
+            busy = None if row["busy_s"] is None else min(rate("busy_s"), 1.0)
+            figures = [percent(busy), plain(rate("reads")), plain(rate("writes"))]
+            figures += [size(rate("read_bytes")), size(rate("write_bytes"))]
+            figures += [*map(duration, means), plain(rate("queue_s"))]
+        else:
+            names = ("packets_in", "packets_out", "errors", "drops")
+            figures = [size(rate("bytes_in")), size(rate("bytes_out"))]
+            figures += [plain(rate(name)) for name in names]
+        found[row["device" if table == "disks" else "interface"]] = figures
+    return found
+
+
+def groups(log, number):
+    """What the columns of control groups must show in an interval, by name."""
+    rows, sample = of_interval(log, "groups", number)
+    with_memory = pl.col("memory_bytes").is_not_null() & (pl.col("start") <= sample["start"])
+    readings = log.table("groups").filter(with_memory).collect()
+    last = readings.filter(pl.col("start") == readings["start"].max())
+    memory = {row["group"]: row for row in last.iter_rows(named=True)}
+    found = {}
+    for row in rows:
+        length = sample["length_s"]
+        rate = {name: None if row[name] is None else row[name] / length for name in row if name in USED}
+        level = memory.get(row["group"], dict.fromkeys(LEVELS))
+        pressure = [None if rate[name] is None else min(rate[name], 1.0) for name in USED[2:5]]
+        shown = [percent(rate["cpu_s"]), percent(rate["throttled_s"]), percent(pressure[0])]
+        shown += [size(level[name]) for name in LEVELS]
+        shown += [percent(pressure[1]), percent(pressure[2])]
+        shown += [size(rate["read_bytes"]), size(rate["write_bytes"])]
+        found.setdefault(row["name"] or row["group"].rsplit("/", 1)[-1], []).append(shown)
+    return found
+
+
+USED = (
+    *("cpu_s", "throttled_s", "psi_cpu_some_s", "psi_memory_some_s", "psi_io_some_s"),
+    *("read_bytes", "write_bytes"),
+)
+LEVELS = ("memory_bytes", "memory_limit_bytes", "memory_peak_bytes")
+
+
+def lines(rows, title):
+    """Names and figures of the lines below the title."""
+    at = next(at for at, row in enumerate(rows) if row.startswith(title))
+    split = [figures(row) for row in rows[at + 1 :]]
+    width = len(split[0])
+    return [(row[0], row[1:]) for row in split if len(row) == width]
+
+
+@pytest.mark.parametrize("which", ["log", "written"])
+def test_panels_of_groups_and_devices_show_the_figures_of_the_log(which, request, terminal):
+    path = request.getfixturevalue(which)
+    log = Log.open(path)
+    shown = terminal(STATIC, "live", path, columns=160, rows=60)
+    shown.wait(r"\[1 users\]")
+    shown.keys("Home")
+    compared = 0
+    for number in range(3):
+        shown.wait(rf"interval {number + 1} of ")
+        shown.keys("2")
+        found = lines(shown.wait(r"\[2 groups\]"), "GROUP (") if log.has("groups") else []
+        for name, expected in groups(log, number).items() if found else ():
+            assert [figures_ for other, figures_ in found if other == name] == expected
+            compared += 1
+        shown.keys("3")
+        rows = shown.wait(r"\[3 disks\]")
+        for table, title in (("disks", "DISK ("), ("interfaces", "INTERFACE (")):
+            expected = devices(log, table, number) if log.has(table) else {}
+            found = dict(lines(rows, title)) if expected else {}
+            assert {name: found.get(name) for name in expected} == expected
+            compared += len(expected)
+        shown.keys("Right")
+    # A machine may have none of these; what was written has all of them.
+    assert which == "log" or compared == 3 * (4 + 2 + 1)
+    shown.keys("q")
+    assert shown.given_back() == 0
+
+
+def place(rows, text):
+    """Row and column of `text` on the screen."""
+    row = next(at for at, row in enumerate(rows) if text in row)
+    return row, rows[row].index(text)
+
+
+def test_the_mouse_is_asked_for_and_given_back(written, terminal):
+    shown = terminal(STATIC, "live", written, "--at", "-1s", columns=100, rows=30)
+    rows = shown.wait(r"\[1 users\]")
+    # Text can be selected until somebody wants the mouse.
+    assert not shown.has_mouse()
+    shown.keys("M")
+    deadline = time.monotonic() + PATIENCE_S
+    while not shown.has_mouse():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    shown.click(*place(rows, "2 groups"))
+    rows = shown.wait(r"\[2 groups\]")
+    shown.click(*place(rows, "db.service"))
+    rows = shown.wait("^▸ +db.service")
+    shown.click(*place(rows, "MEMORY"))
+    rows = shown.wait("MEMORY▼")
+    # The timeline begins behind the time of its beginning.
+    row, column = place(rows, "13:45:00 ")
+    shown.click(row, column + len("13:45:00 "))
+    assert "2026-03-05 13:45:02" in shown.wait("13:45:02  2.0 s")[0]
+    # There, a notch is an interval.
+    shown.wheel_down(row, column)
+    shown.wheel_down(row, column + len("13:45:00 "))
+    shown.wait("13:45:04  2.0 s")
+    shown.keys("q")
+    assert shown.given_back() == 0
+    assert not shown.has_mouse()
+
+
+def test_names_are_found_and_any_column_gives_the_order(log, terminal):
+    shown = terminal(STATIC, "live", log, "--at", "-1s", columns=100, rows=30)
+    shown.wait("USER .*CPU▼")
+    for column in ("CPU WAIT", "DISK WAIT", "MEMORY", "READ/s", "WRITE/s", "PROCESSES"):
+        shown.keys(">")
+        shown.wait(f"USER .* {column}▼")
+    shown.keys("r")
+    shown.wait("USER .* PROCESSES▲")
+    shown.keys("/", "no such user")
+    shown.wait("^find users: no such user")
+    shown.keys("Enter")
+    shown.wait(r"^USER \(0 with no such user\)")
+    shown.wait("none of this name")
+    shown.keys("Escape")
+    shown.wait(r"^USER \(\d+\) ")
+    shown.keys("Enter")
+    rows = shown.wait("COMMANDS of")
+    deadline = time.monotonic() + PATIENCE_S
+    while any(row.startswith("USER") for row in rows):
+        assert time.monotonic() < deadline
+        rows = shown.rows()
     shown.keys("q")
     assert shown.given_back() == 0
 

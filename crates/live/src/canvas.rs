@@ -48,6 +48,17 @@ impl<'a> Canvas<'a> {
         self.area.height
     }
 
+    /// Whole rows of the screen.
+    pub(crate) fn rows(&self, y: u16, height: u16) -> Rect {
+        Rect { y: self.area.y + y, height, ..self.area }
+    }
+
+    /// Cells of a row.
+    pub(crate) fn cells(&self, x: usize, y: u16, width: usize) -> Rect {
+        let [x, width] = [x, width].map(|cells| u16::try_from(cells).unwrap_or(u16::MAX));
+        Rect { x: self.area.x.saturating_add(x), y: self.area.y + y, width, height: 1 }
+    }
+
     /// Text from outside made safe, in characters that the terminal has.
     pub(crate) fn clean(&self, text: &str) -> String {
         self.in_charset(&escaped(text))
@@ -94,7 +105,8 @@ impl<'a> Canvas<'a> {
         self.write(0, y, runs);
     }
 
-    fn write(&mut self, x: usize, y: u16, runs: &[Run]) {
+    /// Writes a row from column `x` on.
+    pub(crate) fn write(&mut self, x: usize, y: u16, runs: &[Run]) {
         if y >= self.area.height {
             return;
         }

@@ -55,10 +55,25 @@ impl Local {
     }
 }
 
+/// Times that can be given.
+pub(crate) const TIMES: &str = "give a time such as 14:30, 2026-11-24 14:30, +5m or -1h";
+/// Length of a time as it is shown, in the years that have four digits.
+const SHOWN_BYTES: usize = "2026-11-24 13:45:10".len();
+
 /// `2026-11-24 13:45:10`, in the reader's zone.
 pub(crate) fn shown(time_us: i64) -> String {
     let Some(at) = Local::of(time_us) else { return "-".into() };
     format!("{:04}-{:02}-{:02} {:02}:{:02}:{:02}", at.year, at.month, at.day, at.hour, at.minute, at.second)
+}
+
+/// The two ends of a time as short as they can be told apart: by the time of day, or with the day.
+pub(crate) fn ends(first_us: i64, last_us: i64) -> [String; 2] {
+    let [first, last] = [first_us, last_us].map(shown);
+    if first.len() != SHOWN_BYTES || last.len() != SHOWN_BYTES {
+        return ["-", "-"].map(str::to_owned);
+    }
+    let part = if first[..10] == last[..10] { 11..19 } else { 5..16 };
+    [first, last].map(|text| text[part.clone()].to_owned())
 }
 
 /// The instant that `text` names: a time of day on the day of `now_us`, a date with or without a time, or a distance
@@ -123,6 +138,14 @@ mod tests {
     fn what_is_shown_can_be_typed() {
         assert_eq!(shown(now_us()), "2026-03-05 13:45:10");
         assert_eq!(parsed("2026-03-05 13:45:10", 0), Some(now_us()));
+    }
+
+    #[test]
+    fn ends_on_different_days_have_their_day() {
+        let minute_us = 60_000_000;
+        assert_eq!(ends(now_us(), now_us() + minute_us), ["13:45:10", "13:46:10"]);
+        assert_eq!(ends(now_us(), now_us() + 24 * 60 * minute_us), ["03-05 13:45", "03-06 13:45"]);
+        assert_eq!(ends(now_us(), i64::MAX)[1], "-");
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! What the screen shows of one interval: shares of time and rates, from the amounts in the log.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use thinktime_log::LogError;
 
+use crate::line::{Line, Measure};
 use crate::reel::{Position, Reel};
 use crate::rows::{Interaction, Part, Sample, Use};
 
@@ -17,35 +18,12 @@ const PERSON: &str = "person";
 /// Name of the user of rows that name none, as in reports.
 const NOBODY: &str = "nobody";
 
-/// Memory of a user or command.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Memory {
-    pub(crate) bytes: f64,
+/// Memory of a user by the last reading of who is there.
+#[derive(Clone, Copy)]
+struct Memory {
+    bytes: f64,
     /// Pages that processes share are counted in each of them.
-    pub(crate) is_resident: bool,
-}
-
-/// A user, or a command of a user, in an interval.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Line {
-    /// Key of the user.
-    pub(crate) user: Arc<str>,
-    /// Name of the user or of the command.
-    pub(crate) name: Arc<str>,
-    pub(crate) is_person: bool,
-    /// The log has a row of it in the interval.
-    pub(crate) is_active: bool,
-    /// CPUs kept busy on average.
-    pub(crate) cpu: Option<f64>,
-    /// Tasks waiting for a CPU on average.
-    pub(crate) cpu_wait: Option<f64>,
-    /// Tasks waiting for a disk on average.
-    pub(crate) disk_wait: Option<f64>,
-    pub(crate) memory: Option<Memory>,
-    /// [byte/s]
-    pub(crate) read: Option<f64>,
-    pub(crate) write: Option<f64>,
-    pub(crate) processes: Option<f64>,
+    is_resident: bool,
 }
 
 /// Shares of the machine's CPU time by state, 0 to 1.
@@ -209,34 +187,31 @@ fn lines(part: &Part, present: &BTreeMap<&Arc<str>, Known<'_>>, sample: &Sample)
     let active = part.users.get(&sample.start_us).map_or(&[][..], Vec::as_slice);
     let mut lines: Vec<Line> = active.iter().map(|used| line(used, sample.length_s)).collect();
     for line in &mut lines {
-        if let Some(known) = present.get(&line.user) {
-            line.memory = known.memory.or(line.memory);
+        if let Some(memory) = present.get(&line.key).and_then(|known| known.memory) {
+            line.is_resident = memory.is_resident;
+            line.set(Measure::Memory, Some(memory.bytes));
         }
     }
-    for (user, known) in present {
-        if active.iter().all(|used| used.user != **user) {
-            lines.push(Line {
-                user: Arc::clone(user),
-                name: Arc::clone(known.name.unwrap_or(user)),
-                is_person: known.is_person,
-                is_active: false,
-                cpu: Some(0.0),
-                cpu_wait: Some(0.0),
-                disk_wait: Some(0.0),
-                memory: known.memory,
-                read: Some(0.0),
-                write: Some(0.0),
-                processes: known.processes,
-            });
+    let keys: BTreeSet<&str> = active.iter().map(|used| &*used.user).collect();
+    for (user, known) in present.iter().filter(|(user, _)| !keys.contains(user.as_ref())) {
+        let mut line = Line::new(Arc::clone(user), Arc::clone(known.name.unwrap_or(user)));
+        (line.is_person, line.is_active) = (known.is_person, false);
+        line.is_resident = known.memory.is_some_and(|memory| memory.is_resident);
+        for measure in [Measure::Cpu, Measure::CpuWait, Measure::DiskWait] {
+            line.set(measure, Some(0.0));
         }
+        line.set_io(Some(0.0), Some(0.0));
+        line.set(Measure::Memory, known.memory.map(|memory| memory.bytes));
+        line.set(Measure::Processes, known.processes);
+        lines.push(line);
     }
     let mut times: BTreeMap<Arc<str>, usize> = BTreeMap::new();
     for line in &lines {
         *times.entry(Arc::clone(&line.name)).or_default() += 1;
     }
     // As in reports: users of one name are told apart by their keys.
-    for line in lines.iter_mut().filter(|line| line.name != line.user && times[&line.name] > 1) {
-        line.name = Arc::from(format!("{} ({})", line.name, line.user));
+    for line in lines.iter_mut().filter(|line| line.name != line.key && times[&line.name] > 1) {
+        line.name = Arc::from(format!("{} ({})", line.name, line.key));
     }
     lines
 }
@@ -244,19 +219,16 @@ fn lines(part: &Part, present: &BTreeMap<&Arc<str>, Known<'_>>, sample: &Sample)
 fn line(used: &Use, length_s: f64) -> Line {
     let rate = |amount: Option<f64>| amount.map(|amount| amount / length_s);
     let key = if used.user.is_empty() { Arc::from(NOBODY) } else { Arc::clone(&used.user) };
-    Line {
-        user: Arc::clone(&used.user),
-        name: used.name.clone().unwrap_or(key),
-        is_person: is_person(&used.user, used.kind.as_deref()),
-        is_active: true,
-        cpu: rate(used.cpu_s),
-        cpu_wait: rate(used.run_delay_s),
-        disk_wait: rate(used.io_delay_s),
-        memory: used.memory_bytes.map(|bytes| Memory { bytes, is_resident: true }),
-        read: rate(used.read_bytes),
-        write: rate(used.write_bytes),
-        processes: used.processes,
-    }
+    let mut line = Line::new(Arc::clone(&used.user), used.name.clone().unwrap_or(key));
+    line.is_person = is_person(&used.user, used.kind.as_deref());
+    line.is_resident = true;
+    line.set(Measure::Cpu, rate(used.cpu_s));
+    line.set(Measure::CpuWait, rate(used.run_delay_s));
+    line.set(Measure::DiskWait, rate(used.io_delay_s));
+    line.set(Measure::Memory, used.memory_bytes);
+    line.set_io(rate(used.read_bytes), rate(used.write_bytes));
+    line.set(Measure::Processes, used.processes);
+    line
 }
 
 /// Whether the user may log in: by the kind that was recorded; without one, by the key, as reports do.
@@ -277,8 +249,8 @@ fn is_person(user: &str, kind: Option<&str>) -> bool {
 /// Mean memory of the people, if all of them have it measured in the same way.
 fn share(lines: &[Line]) -> Option<Share> {
     let people: Vec<&Line> = lines.iter().filter(|line| line.is_person).collect();
-    let memory = people.iter().map(|line| line.memory.filter(|memory| !memory.is_resident));
-    let bytes: Option<Vec<f64>> = memory.map(|memory| memory.map(|memory| memory.bytes)).collect();
+    let memory = people.iter().map(|line| line.of(Measure::Memory).filter(|_| !line.is_resident));
+    let bytes: Option<Vec<f64>> = memory.collect();
     let bytes = bytes.filter(|bytes| !bytes.is_empty())?;
     let mean_bytes = bytes.iter().sum::<f64>() / bytes.len() as f64;
     (mean_bytes > 0.0).then_some(Share { people: bytes.len(), mean_bytes })

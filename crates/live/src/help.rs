@@ -11,7 +11,9 @@ pub(crate) fn draw(canvas: &mut Canvas<'_>, state: &State, first: usize) {
     let width = canvas.width();
     let lines: Vec<String> = lines(canvas, state).into_iter().flat_map(|line| broken(line, width)).collect();
     let rows = usize::from(canvas.height()).saturating_sub(1);
-    let first = first.min(lines.len().saturating_sub(rows));
+    let last_first = lines.len().saturating_sub(rows);
+    state.help_last.set(last_first);
+    let first = first.min(last_first);
     for (at, line) in lines.iter().skip(first).take(rows).enumerate() {
         let is_heading = line.chars().next().is_some_and(char::is_uppercase);
         let style = if is_heading { canvas.palette.heading() } else { ratatui::style::Style::default() };
@@ -26,19 +28,35 @@ fn lines(canvas: &Canvas<'_>, state: &State) -> Vec<String> {
     let [left, right, up, down] = canvas.palette.arrows();
     let mut lines: Vec<String> = vec![
         "Keys".into(),
+        "  1 2 3 4  users, groups, disks, network   Tab     the next of these".into(),
         format!("  {left} {right}      an interval back, forward       space   pause, go on"),
         "  [ ]      a minute back, forward          { }     an hour back, forward".into(),
         "  Home g   the first interval              End G   the last one, and follow".into(),
         "  t        go to a time                    + -     replay faster, slower".into(),
-        format!("  {up} {down}      another user (Esc: the first)   p       people only, or all users"),
-        "  c w d m i n   order by CPU, CPU WAIT, DISK WAIT, MEMORY, I/O, name".into(),
+        format!("  {up} {down}      another line (PgUp, PgDn: a page)   Esc     back to the first"),
+        "  Enter    the commands of the user on the whole panel, and back; of a".into(),
+        "           group: hide the groups below it, and show them again".into(),
+        "  /        find by a part of the name      p       people only, or all users".into(),
+        "  < >      order by the column beside      r       the other way round".into(),
+        "  c w d m i n   order by CPU, wait for a CPU, wait for a disk, memory, I/O,".into(),
+        "           name; disks: d busy, w wait of a request".into(),
+        "  M        the mouse on or off: the wheel scrolls; a click chooses a line,".into(),
+        "           a panel or the column that gives the order, and goes to a time".into(),
+        "           on the timeline; while it is on, text is selected with Shift".into(),
         "  q Ctrl-C   quit                          Ctrl-Z  suspend".into(),
         "What the figures mean".into(),
         "  CPU        100 % is one CPU busy all the time; busy: share of all CPUs".into(),
         "  CPU WAIT   100 % is one task ready to run without a CPU, all the time".into(),
         "  DISK WAIT  the same for tasks that waited for a disk".into(),
         "  MEMORY     shared pages divided among those who share them; with +:".into(),
-        "             counted in each process, so that sums are too large".into(),
+        "             counted in each process, so that sums are too large; of a group:".into(),
+        "             all that is charged to it, page cache included".into(),
+        "  THROTTLED  time in which a quota kept tasks from a CPU; 100 % is one CPU".into(),
+        "  PSI        share of the time in which some task of the group waited".into(),
+        "  LIMIT      - without one; PEAK: the most memory since the group was made".into(),
+        "  BUSY       share of the time in which the disk had a request in progress".into(),
+        "  WAIT       mean time of a request from issue to completion".into(),
+        "  QUEUE      mean number of requests in progress".into(),
         "  pressure   share of the time in which some task, or all, waited (PSI)".into(),
         "  wait       a CPU idle while a task waited for a disk (a hint, no measure)".into(),
         "  responses  due to completed, of interactions completed in the last 60 s".into(),
@@ -46,7 +64,11 @@ fn lines(canvas: &Canvas<'_>, state: &State) -> Vec<String> {
         "             divided by the mean of the people who have a process; it says".into(),
         "             nothing of CPUs and disks".into(),
         "  -          the log does not have it".into(),
+        "  Figures of a group are those of all groups below it, too. Dim lines did".into(),
+        "  nothing in the interval.".into(),
+        "The log".into(),
     ];
+    lines.extend(state.provenance().iter().map(|text| format!("  {}", canvas.clean(text))));
     lines.extend(cost(state));
     let (heading, text) = match &state.prediction {
         None => return lines,

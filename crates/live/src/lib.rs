@@ -6,9 +6,9 @@
 //! ```text
 //! rows        batches of the log's tables as plain records of one part
 //! reel        the parts of a log in order, the interval that is asked for, and what was written meanwhile
-//! figures     what the screen shows of one interval
-//! state       which interval, which user, in which order: what the keys change
-//! screen      the state drawn on a `canvas`, with `tables`, `help`, `words` and `palette`
+//! figures     what the screen shows of one interval, with `groups` and `devices`: a `line` for each user, group and disk
+//! state       which interval, panel and line, in which order: what `keys` and `mouse` change; `listing` for a panel
+//! screen      the state drawn on a `canvas`, with `tables`, `columns`, `help`, `words` and `palette`; `targets` for the mouse
 //! terminal    the terminal taken and given back, and the loop
 //! ```
 //!
@@ -18,15 +18,23 @@
 
 mod canvas;
 mod clock;
+mod columns;
+mod devices;
 mod error;
 mod figures;
+mod groups;
 mod help;
+mod keys;
+mod line;
+mod listing;
+mod mouse;
 mod palette;
 mod reel;
 mod rows;
 mod screen;
 mod state;
 mod tables;
+mod targets;
 mod terminal;
 mod words;
 

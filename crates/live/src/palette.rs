@@ -132,6 +132,21 @@ impl Palette {
         if self.unicode { "▼" } else { "v" }
     }
 
+    /// The same where the smallest is the first.
+    pub(crate) fn sorted_up(self) -> &'static str {
+        if self.unicode { "▲" } else { "^" }
+    }
+
+    /// Behind the name of a line without those below it.
+    pub(crate) fn folded(self) -> &'static str {
+        if self.unicode { " ▸" } else { " +" }
+    }
+
+    /// A time before the one on the screen, that one, and one after it.
+    pub(crate) fn timeline(self) -> [&'static str; 3] {
+        if self.unicode { ["━", "●", "─"] } else { ["=", "O", "-"] }
+    }
+
     /// Before the selected line, so that it can be found without reverse video.
     pub(crate) fn pointer(self) -> &'static str {
         if self.unicode { "▸" } else { ">" }

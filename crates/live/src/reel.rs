@@ -24,6 +24,8 @@ struct Extent {
     samples: usize,
     /// Start of its first sample [µs]; read when it is needed first.
     first_us: Option<i64>,
+    /// Start of its last sample [µs], in the same way.
+    last_us: Option<i64>,
 }
 
 /// What happened to the log since the last look.
@@ -55,6 +57,7 @@ impl Reel {
             number,
             samples: usize::try_from(rows).unwrap_or(usize::MAX),
             first_us: None,
+            last_us: None,
         });
         let extents = extents.filter(|extent| extent.samples > 0).collect();
         let mut reel = Reel { follower, extents, kept: Vec::new(), open: None, seen: BTreeSet::new() };
@@ -98,11 +101,12 @@ impl Reel {
             }
         }
         let samples = open.samples.len();
+        let last_us = open.samples.last().map(|sample| sample.start_us);
         match self.extents.last_mut().filter(|last| last.number == number) {
-            Some(last) => last.samples = samples,
+            Some(last) => (last.samples, last.last_us) = (samples, last_us),
             None if samples > 0 => {
                 let first_us = open.samples.first().map(|sample| sample.start_us);
-                self.extents.push(Extent { number, samples, first_us });
+                self.extents.push(Extent { number, samples, first_us, last_us });
             }
             None => {}
         }
@@ -185,6 +189,21 @@ impl Reel {
         let samples = &self.part(low)?.samples;
         let row = samples.partition_point(|sample| sample.start_us <= time_us).saturating_sub(1);
         Ok(Some(Position { part: low, row }))
+    }
+
+    /// Start of the first interval and of the last one [µs].
+    pub(crate) fn span(&mut self) -> Result<Option<(i64, i64)>, LogError> {
+        let Some(last) = self.extents.len().checked_sub(1) else { return Ok(None) };
+        let first_us = self.first_us(0)?;
+        if self.extents[last].last_us.is_none() {
+            let range = self.follower.range("samples", self.extents[last].number, "start")?;
+            let last_us = match range {
+                Some((_, last_us)) => Some(last_us),
+                None => self.part(last)?.samples.last().map(|sample| sample.start_us),
+            };
+            self.extents[last].last_us = last_us;
+        }
+        Ok(self.extents[last].last_us.map(|last_us| (first_us, last_us)))
     }
 
     fn first_us(&mut self, part: usize) -> Result<i64, LogError> {

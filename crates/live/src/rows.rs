@@ -14,12 +14,15 @@ const ROWS_MAX: usize = 3_000_000;
 const TEXT_BYTES_MAX: usize = 4096;
 
 /// Tables that a view reads, with their columns.
-pub(crate) const TABLES: [(&str, &[&str]); 5] = [
+pub(crate) const TABLES: [(&str, &[&str]); 8] = [
     ("samples", &SAMPLE_COLUMNS),
     ("users", &USE_COLUMNS),
     ("commands", &USE_COLUMNS),
     ("presence", &PRESENCE_COLUMNS),
     ("interactions", &INTERACTION_COLUMNS),
+    ("groups", &GROUP_COLUMNS),
+    ("disks", &DISK_COLUMNS),
+    ("interfaces", &INTERFACE_COLUMNS),
 ];
 const SAMPLE_COLUMNS: [&str; 24] = [
     "start",
@@ -66,6 +69,70 @@ const USE_COLUMNS: [&str; 14] = [
 const PRESENCE_COLUMNS: [&str; 7] =
     ["start", "user", "name", "kind", "processes", "memory_proportional_bytes", "memory_resident_bytes"];
 const INTERACTION_COLUMNS: [&str; 3] = ["due", "completion", "population"];
+/// Columns before the amounts in those of [`Records`]: start, key, name and kind.
+const LABELS: usize = 4;
+/// Amounts of a row of a control group, a disk and a network interface.
+pub(crate) const GROUP_AMOUNTS: usize = GROUP_COLUMNS.len() - LABELS;
+pub(crate) const DISK_AMOUNTS: usize = DISK_COLUMNS.len() - LABELS;
+pub(crate) const INTERFACE_AMOUNTS: usize = INTERFACE_COLUMNS.len() - LABELS;
+const GROUP_COLUMNS: [&str; 28] = [
+    "start",
+    "group",
+    "name",
+    "kind",
+    "cpu_s",
+    "user_s",
+    "system_s",
+    "throttled_s",
+    "throttled_periods",
+    "periods",
+    "psi_cpu_some_s",
+    "psi_memory_some_s",
+    "psi_memory_full_s",
+    "psi_io_some_s",
+    "psi_io_full_s",
+    "read_bytes",
+    "write_bytes",
+    "reads",
+    "writes",
+    "memory_events_high",
+    "memory_events_max",
+    "memory_oom_kills",
+    "memory_bytes",
+    "memory_anonymous_bytes",
+    "memory_file_bytes",
+    "memory_swap_bytes",
+    "memory_peak_bytes",
+    "memory_limit_bytes",
+];
+/// Place of a group's memory among its amounts.
+const GROUP_MEMORY: usize = 18;
+const DISK_COLUMNS: [&str; 12] = [
+    "start",
+    "device",
+    "name",
+    "kind",
+    "reads",
+    "writes",
+    "read_bytes",
+    "write_bytes",
+    "read_wait_s",
+    "write_wait_s",
+    "busy_s",
+    "queue_s",
+];
+const INTERFACE_COLUMNS: [&str; 10] = [
+    "start",
+    "interface",
+    "name",
+    "kind",
+    "packets_in",
+    "packets_out",
+    "bytes_in",
+    "bytes_out",
+    "errors",
+    "drops",
+];
 
 /// Counters of the machine in an interval; times in seconds, sizes in bytes, absent where the log has none.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -141,6 +208,79 @@ pub(crate) struct Interaction {
     pub(crate) population: Option<f64>,
 }
 
+/// What a control group or a device did in an interval.
+#[derive(Clone, Debug)]
+pub(crate) struct Record<const N: usize> {
+    pub(crate) key: Arc<str>,
+    pub(crate) name: Option<Arc<str>>,
+    pub(crate) kind: Option<Arc<str>>,
+    /// Not a number where absent: half as large as options, of which there would be millions.
+    amounts: [f64; N],
+}
+
+impl<const N: usize> Record<N> {
+    /// The amounts in the order of the columns of the table.
+    pub(crate) fn amounts(&self) -> [Option<f64>; N] {
+        self.amounts.map(|amount| (!amount.is_nan()).then_some(amount))
+    }
+}
+
+/// Rows of a table in which those who did nothing in an interval have none.
+#[derive(Debug)]
+pub(crate) struct Records<const N: usize> {
+    /// By the start of their interval.
+    rows: BTreeMap<i64, Vec<Record<N>>>,
+    /// Where the rows of each are: start of the interval, and place among its rows; in order.
+    places: BTreeMap<Arc<str>, Vec<(i64, usize)>>,
+    /// Intervals with a reading of memory.
+    beats: BTreeSet<i64>,
+}
+
+// Derived, it would want numbers that have a default of their own.
+impl<const N: usize> Default for Records<N> {
+    fn default() -> Self {
+        Records { rows: BTreeMap::new(), places: BTreeMap::new(), beats: BTreeSet::new() }
+    }
+}
+
+impl<const N: usize> Records<N> {
+    fn push(&mut self, start_us: i64, record: Record<N>) {
+        let rows = self.rows.entry(start_us).or_default();
+        let places = self.places.entry(Arc::clone(&record.key)).or_default();
+        // At the end, unless a clock was set back.
+        let at = places.partition_point(|(other_us, _)| *other_us <= start_us);
+        places.insert(at, (start_us, rows.len()));
+        rows.push(record);
+    }
+
+    /// The rows of the interval that starts at `start_us`.
+    pub(crate) fn at(&self, start_us: i64) -> &[Record<N>] {
+        self.rows.get(&start_us).map_or(&[], Vec::as_slice)
+    }
+
+    /// The last row of one of them until `start_us`, with the start of its interval.
+    pub(crate) fn last_of(&self, key: &str, start_us: i64) -> Option<(i64, &Record<N>)> {
+        self.found(self.places.get(key)?, start_us)
+    }
+
+    fn found(&self, places: &[(i64, usize)], start_us: i64) -> Option<(i64, &Record<N>)> {
+        let before = places.partition_point(|(other_us, _)| *other_us <= start_us);
+        let (found_us, place) = *places.get(before.checked_sub(1)?)?;
+        Some((found_us, self.rows.get(&found_us)?.get(place)?))
+    }
+
+    /// The last row of each until `start_us`, with the start of its interval.
+    pub(crate) fn last(&self, start_us: i64) -> impl Iterator<Item = (i64, &Record<N>)> {
+        self.places.values().filter_map(move |places| self.found(places, start_us))
+    }
+
+    /// The rows of the last interval until `start_us` with a reading of memory, with its start.
+    pub(crate) fn last_beat(&self, start_us: i64) -> Option<(i64, &[Record<N>])> {
+        let beat_us = *self.beats.range(..=start_us).next_back()?;
+        Some((beat_us, self.at(beat_us)))
+    }
+}
+
 /// Rows of a part of the log.
 #[derive(Debug, Default)]
 pub(crate) struct Part {
@@ -153,6 +293,9 @@ pub(crate) struct Part {
     pub(crate) presence: BTreeMap<i64, Vec<Present>>,
     /// By the time of their completion.
     pub(crate) interactions: Vec<Interaction>,
+    pub(crate) groups: Records<GROUP_AMOUNTS>,
+    pub(crate) disks: Records<DISK_AMOUNTS>,
+    pub(crate) interfaces: Records<INTERFACE_AMOUNTS>,
     texts: BTreeSet<Arc<str>>,
     rows: usize,
 }
@@ -190,6 +333,24 @@ impl Part {
             "users" | "commands" => self.take_uses(table, batch, is_in),
             "presence" => self.take_presence(batch, is_in),
             "interactions" => self.take_interactions(batch, is_in),
+            "groups" => {
+                for (start_us, record) in self.records(GROUP_COLUMNS, batch, is_in) {
+                    if !record.amounts[GROUP_MEMORY].is_nan() {
+                        self.groups.beats.insert(start_us);
+                    }
+                    self.groups.push(start_us, record);
+                }
+            }
+            "disks" => {
+                for (start_us, record) in self.records(DISK_COLUMNS, batch, is_in) {
+                    self.disks.push(start_us, record);
+                }
+            }
+            "interfaces" => {
+                for (start_us, record) in self.records(INTERFACE_COLUMNS, batch, is_in) {
+                    self.interfaces.push(start_us, record);
+                }
+            }
             _ => {}
         }
         Ok(())
@@ -315,6 +476,24 @@ impl Part {
         if !is_in_order {
             self.interactions.sort_by_key(|interaction| interaction.completion_us);
         }
+    }
+
+    /// The rows of `batch`, with the start of their interval; those without one are left out.
+    fn records<const C: usize, const N: usize>(
+        &mut self,
+        columns: [&str; C],
+        batch: &RecordBatch,
+        is_in: impl Fn(i64) -> bool,
+    ) -> Vec<(i64, Record<N>)> {
+        let columns = columns.map(|name| Values::of(batch, name));
+        let (labels, amounts) = columns.split_at(LABELS);
+        let record = |row: usize| {
+            let start_us = labels[0].time(row).filter(|start_us| is_in(*start_us))?;
+            let [key, name, kind] = [1, 2, 3].map(|label| self.text(labels[label].text(row)));
+            let amounts = std::array::from_fn(|at| amounts[at].number(row).unwrap_or(f64::NAN));
+            Some((start_us, Record { key: key.unwrap_or_default(), name, kind, amounts }))
+        };
+        (0..batch.num_rows()).filter_map(record).collect()
     }
 
     /// The text, kept once however often it occurs.

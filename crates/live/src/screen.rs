@@ -6,8 +6,10 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::canvas::{Canvas, Run};
 use crate::figures::{Figures, States};
+use crate::listing::Panel;
 use crate::palette::{Palette, State as CpuState};
 use crate::state::{Counted, Motion, Overlay, Prediction, State};
+use crate::targets::Target;
 use crate::{clock, help, tables, words};
 
 /// Smallest screen on which a view says something.
@@ -20,10 +22,17 @@ const NOTICED: f64 = 0.01;
 
 /// Columns that the widest line of pressure takes.
 const PRESSURE_COLUMNS: usize = 72;
+/// Rows from which disks and network interfaces are shown below the users too.
+const DEVICES_ROWS: u16 = 30;
+/// Fewest rows of the details of a control group, with that of its path.
+const DETAILS_ROWS: u16 = 6;
+/// Fewest cells of a timeline: a shorter one would hit nothing.
+const TIMELINE_LEAST: usize = 10;
 
 /// Draws the state.
 pub(crate) fn draw(frame: &mut Frame<'_>, state: &State, palette: Palette) {
     let area = frame.area();
+    state.targets.clear();
     let mut canvas = Canvas::new(frame.buffer_mut(), area, palette);
     if area.width < COLUMNS_LEAST || area.height < ROWS_LEAST {
         too_small(&mut canvas);
@@ -66,15 +75,93 @@ fn view(canvas: &mut Canvas<'_>, state: &State) {
         responses(canvas, figures, y);
         y += 1;
     }
+    panels(canvas, state, figures, y);
     y += 1;
-    let rows = last - y;
-    // Five parts of eight for the users, of whom there are more than one of them has commands; less where there never
-    // were as many.
-    state.most.set(state.most.get().max(state.users.len()));
-    let wanted = u16::try_from(state.most.get() + 1).unwrap_or(u16::MAX);
-    let users = (rows * 5 / 8).min(wanted.max(3));
-    tables::users(canvas, state, y, users);
-    tables::commands(canvas, state, y + users, rows - users);
+    body(canvas, state, y, last - y);
+}
+
+/// What the panel shows, from row `y` on in `rows` rows.
+fn body(canvas: &mut Canvas<'_>, state: &State, y: u16, rows: u16) {
+    // Room for as many lines as there ever were, so that nothing jumps.
+    let wanted = |panel| u16::try_from(state.listing_of(panel).most.get() + 1).unwrap_or(u16::MAX).max(3);
+    // Five parts of eight for the list, of which there is more than belongs to one of its lines.
+    let first = |panel, rows: u16| (rows * 5 / 8).min(wanted(panel));
+    match state.panel {
+        Panel::Users => {
+            let devices = [Panel::Disks, Panel::Network].into_iter().filter(|panel| state.has(*panel));
+            let has_room = rows >= DEVICES_ROWS;
+            let below: Vec<_> =
+                devices.filter(|_| has_room).map(|panel| (panel, wanted(panel).min(rows / 6))).collect();
+            let taken: u16 = below.iter().map(|(_, height)| height).sum();
+            let mut at = y + rows - taken;
+            for (panel, height) in below {
+                tables::list(canvas, state, panel, at, height);
+                at += height;
+            }
+            let rows = rows - taken;
+            let users = if state.is_expanded { 0 } else { first(Panel::Users, rows) };
+            if users > 0 {
+                tables::list(canvas, state, Panel::Users, y, users);
+            }
+            tables::commands(canvas, state, y + users, rows - users);
+        }
+        Panel::Groups => {
+            let groups = rows.saturating_sub(DETAILS_ROWS).min(wanted(Panel::Groups));
+            tables::list(canvas, state, Panel::Groups, y, groups);
+            if let Some(details) = &state.details {
+                tables::details(canvas, details, y + groups, rows - groups);
+            }
+        }
+        Panel::Disks | Panel::Network => {
+            let other = if state.panel == Panel::Disks { Panel::Network } else { Panel::Disks };
+            let list = first(state.panel, rows);
+            tables::list(canvas, state, state.panel, y, list);
+            tables::list(canvas, state, other, y + list, rows - list);
+        }
+    }
+}
+
+/// The panels with their keys, and the place of the interval in the log.
+fn panels(canvas: &mut Canvas<'_>, state: &State, figures: &Figures, y: u16) {
+    let palette = canvas.palette;
+    let mut x = 0;
+    for (key, panel) in (1..).zip(Panel::ALL) {
+        let is_shown = panel == state.panel;
+        let name = format!("{key} {}", panel.name());
+        let text = if is_shown { format!("[{name}]") } else { format!(" {name} ") };
+        let style = if is_shown { palette.heading() } else { palette.dim() };
+        state.targets.add(canvas.cells(x, y, text.len()), Target::Panel(panel));
+        let run = Run::new(text, style);
+        let width = run.width();
+        canvas.write(x, y, &[run]);
+        x += width;
+    }
+    let Some((first_us, last_us)) = state.span.filter(|(first_us, last_us)| first_us < last_us) else {
+        return;
+    };
+    let [first, last] = clock::ends(first_us, last_us);
+    let room = canvas.width().saturating_sub(x + 1);
+    let with_times = room.saturating_sub(first.len() + last.len() + 2);
+    let (cells, is_timed) = if with_times >= TIMELINE_LEAST { (with_times, true) } else { (room, false) };
+    if cells < TIMELINE_LEAST {
+        return;
+    }
+    let share = figures.sample.start_us.saturating_sub(first_us) as f64 / (last_us - first_us) as f64;
+    let at = ((share * (cells - 1) as f64).round() as usize).min(cells - 1);
+    let [before, here, after] = palette.timeline();
+    let mut runs = vec![Run::plain(" ")];
+    if is_timed {
+        runs.push(Run::new(format!("{first} "), palette.dim()));
+    }
+    let start = x + runs.iter().map(Run::width).sum::<usize>();
+    runs.push(Run::new(before.repeat(at), palette.dim()));
+    runs.push(Run::new(here, palette.heading()));
+    runs.push(Run::new(after.repeat(cells - 1 - at), palette.dim()));
+    if is_timed {
+        runs.push(Run::new(format!(" {last}"), palette.dim()));
+    }
+    canvas.write(x, y, &runs);
+    state.targets.add(canvas.cells(start, y, cells), Target::Timeline);
 }
 
 fn title(canvas: &mut Canvas<'_>, state: &State) {
@@ -266,7 +353,7 @@ fn pressure(canvas: &mut Canvas<'_>, figures: &Figures, y: u16) {
     ];
     let all = [("memory", sample.psi_memory_full_s), ("disks", sample.psi_disk_full_s)];
     if some.iter().chain(&all).all(|(_, seconds)| seconds.is_none()) {
-        let text = "not recorded: the log has no pressure figures (PSI)";
+        let text = "not recorded: the log has no figures of it (PSI)";
         canvas.row(y, &[Run::plain("pressure  "), Run::new(text, palette.dim())]);
         return;
     }
@@ -330,6 +417,13 @@ fn status(canvas: &mut Canvas<'_>, state: &State, y: u16) {
         );
         return;
     }
+    if state.overlay == Overlay::Filter {
+        let text = format!("find {}: {}", state.panel.name(), canvas.clean(&state.listing().filter));
+        let cursor = Run::new(" ", Style::default().add_modifier(Modifier::REVERSED));
+        let help = Run::new("  part of the name; Enter: keep, Esc: all", palette.dim());
+        canvas.row(y, &[Run::new(text, palette.heading()), cursor, help]);
+        return;
+    }
     let cost = state.cost;
     let each = (cost.refreshes > 0).then(|| words::duration(cost.cpu_s / cost.refreshes as f64));
     let right = each.map(|each| Run::new(format!("{each} a refresh"), palette.dim()));
@@ -340,7 +434,7 @@ fn status(canvas: &mut Canvas<'_>, state: &State, y: u16) {
     }
     let pause = if state.motion == Motion::Paused { "space go on" } else { "space pause" };
     let arrows = if palette.unicode() { "←→ step" } else { "arrows step" };
-    let keys = ["q quit", "? help", pause, arrows, "t time", "c w d m i n sort"];
+    let keys = ["q quit", "? help", pause, arrows, "t time", "< > sort", "/ find", "Enter open"];
     let taken: usize = right.iter().map(|run| run.width() + 2).sum();
     let mut left = String::new();
     for key in keys {

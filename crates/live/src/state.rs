@@ -1,21 +1,23 @@
-//! Which interval is on the screen, which user, and in which order: what the keys and the time change.
+//! Which interval is on the screen, which panel and line, and in which order: what the time changes by itself, the `keys`
+//! and the `mouse` for their part.
 
 use std::cell::Cell;
-use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering as Memory};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-
-use crate::clock;
+use crate::clock::{self, TIMES};
+use crate::devices::devices;
 use crate::error::LiveError;
-use crate::figures::{Figures, Line, commands};
+use crate::figures::{Figures, commands};
+use crate::groups::{self, Details};
+use crate::line::Line;
+use crate::listing::{Listing, Panel};
 use crate::reel::{Position, Reel};
+use crate::targets::Targets;
 
-/// Factors at which a log is replayed.
-const SPEEDS: [f64; 11] = [1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0];
 /// Longest time between two looks at a log that is being written.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// Looks in one round: a log that grows faster than it is read must not keep the keys waiting.
@@ -98,11 +100,13 @@ pub struct ViewOptions {
     pub speed: f64,
     /// What is shown as the name of the log; `None` for its folder.
     pub title: Option<String>,
+    /// The mouse chooses and scrolls from the start, as after the key `M`; the terminal no longer selects text then.
+    pub mouse: bool,
 }
 
 impl Default for ViewOptions {
     fn default() -> Self {
-        ViewOptions { at: None, speed: 10.0, title: None }
+        ViewOptions { at: None, speed: 10.0, title: None, mouse: false }
     }
 }
 
@@ -117,18 +121,6 @@ pub(crate) enum Motion {
     Replaying,
 }
 
-/// Order of the users and commands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sort {
-    Cpu,
-    CpuWait,
-    DiskWait,
-    Memory,
-    /// Bytes read and written.
-    Io,
-    Name,
-}
-
 /// What lies over the view.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Overlay {
@@ -137,6 +129,8 @@ pub(crate) enum Overlay {
     Help(usize),
     /// The prompt for a time, with what was typed so far.
     Time(String),
+    /// The prompt for a part of names; the filter of the list is what was typed so far.
+    Filter,
 }
 
 /// What the view itself costs.
@@ -151,32 +145,48 @@ pub(crate) struct Cost {
 pub(crate) struct State {
     dir: PathBuf,
     pub(crate) title: String,
-    reel: Reel,
-    position: Option<Position>,
+    pub(crate) reel: Reel,
+    pub(crate) position: Option<Position>,
     pub(crate) motion: Motion,
     pub(crate) speed: f64,
-    pub(crate) sort: Sort,
+    pub(crate) panel: Panel,
+    /// By [`Panel`].
+    listings: [Listing; Panel::ALL.len()],
     pub(crate) people_only: bool,
-    /// Key of the selected user; `None` for whoever is first.
-    selected: Option<Arc<str>>,
+    /// Control groups without those below them.
+    pub(crate) folded: BTreeSet<Arc<str>>,
     pub(crate) overlay: Overlay,
     pub(crate) notice: Option<String>,
     pub(crate) prediction: Option<Result<Prediction, String>>,
     /// `None` where the log has no interval yet.
     pub(crate) figures: Option<Figures>,
-    /// Users in order, as far as they are to be shown.
-    pub(crate) users: Vec<Line>,
     /// Commands of the selected user, in order.
     pub(crate) commands: Vec<Line>,
-    /// First user on the screen; the drawing keeps the selected one in sight.
-    pub(crate) top: Cell<usize>,
-    /// Most users that were on the screen: the room for them does not shrink, so that nothing jumps.
-    pub(crate) most: Cell<usize>,
+    /// First command on the screen, and commands for which it has room.
+    pub(crate) commands_top: Cell<usize>,
+    pub(crate) commands_rows: Cell<usize>,
+    /// The commands have the room of the users too.
+    pub(crate) is_expanded: bool,
+    /// Of the selected control group.
+    pub(crate) details: Option<Details>,
+    /// Control groups, disks and network interfaces in the interval, as far as the screen shows them.
+    groups: Vec<Line>,
+    disks: Vec<Line>,
+    interfaces: Vec<Line>,
+    /// Start of the first interval and of the last one [µs].
+    pub(crate) span: Option<(i64, i64)>,
+    /// Parts of the screen, for the mouse.
+    pub(crate) targets: Targets,
+    pub(crate) has_mouse: bool,
+    /// Last line from which the explanations have to be shown.
+    pub(crate) help_last: Cell<usize>,
+    /// The mouse was pressed on the timeline and not released.
+    pub(crate) is_dragging: bool,
     pub(crate) cost: Cost,
     /// When the next interval is due in a replay.
-    due: Instant,
+    pub(crate) due: Instant,
     place_looked: Instant,
-    ended: bool,
+    pub(crate) ended: bool,
     /// The log can no longer be read on.
     lost: bool,
     /// Something on the screen may have changed.
@@ -197,17 +207,27 @@ impl State {
             position: None,
             motion: Motion::Paused,
             speed: options.speed,
-            sort: Sort::Cpu,
+            panel: Panel::Users,
+            listings: Panel::ALL.map(Listing::of),
             people_only: false,
-            selected: None,
+            folded: BTreeSet::new(),
             overlay: Overlay::None,
             notice: None,
             prediction: None,
             figures: None,
-            users: Vec::new(),
             commands: Vec::new(),
-            top: Cell::new(0),
-            most: Cell::new(0),
+            commands_top: Cell::new(0),
+            commands_rows: Cell::new(0),
+            is_expanded: false,
+            details: None,
+            groups: Vec::new(),
+            disks: Vec::new(),
+            interfaces: Vec::new(),
+            span: None,
+            targets: Targets::default(),
+            has_mouse: options.mouse,
+            help_last: Cell::new(usize::MAX),
+            is_dragging: false,
             cost: Cost::default(),
             due: now,
             place_looked: now,
@@ -250,7 +270,7 @@ impl State {
     }
 
     /// Shows the interval at `position`.
-    fn go(&mut self, position: Option<Position>) -> Result<(), LiveError> {
+    pub(crate) fn go(&mut self, position: Option<Position>) -> Result<(), LiveError> {
         self.position = position.or(self.position);
         self.due = Instant::now();
         self.update()
@@ -278,22 +298,86 @@ impl State {
                 };
             }
         }
+        self.measure_span();
+        self.collect()
+    }
+
+    /// Finds out from when to when the log is.
+    fn measure_span(&mut self) {
+        // What retention has removed has no time any more: then the one that was known stays.
+        if let Ok(span) = self.reel.span() {
+            self.span = span;
+        }
+    }
+
+    /// Reads what the panel shows of the interval, and puts it in order.
+    pub(crate) fn collect(&mut self) -> Result<(), LiveError> {
+        if let Some(position) = self.position {
+            // Reading a thousand groups takes longer than everything else: only where they are looked at.
+            if self.panel == Panel::Groups {
+                self.groups = groups::groups(&mut self.reel, position)?;
+            }
+            (self.disks, self.interfaces) = devices(&mut self.reel, position)?;
+        }
         self.arrange()
     }
 
-    /// Orders the users, and the commands of the one that is selected.
-    fn arrange(&mut self) -> Result<(), LiveError> {
+    /// Orders the lines, and what belongs to the one that is selected.
+    pub(crate) fn arrange(&mut self) -> Result<(), LiveError> {
         self.is_stale = true;
-        let lines = self.figures.as_ref().map_or(&[][..], |figures| &figures.lines);
-        self.users = lines.iter().filter(|line| line.is_person || !self.people_only).cloned().collect();
-        self.users.sort_by(|one, other| compare(self.sort, one, other));
-        let key = self.selected_line().map(|line| Arc::clone(&line.user)).or_else(|| self.selected.clone());
-        self.commands = match (self.position, key) {
+        for panel in [Panel::Disks, Panel::Network] {
+            let all = if panel == Panel::Disks { &self.disks } else { &self.interfaces };
+            let listing = self.listing_of(panel);
+            let mut lines: Vec<Line> = all.iter().filter(|line| listing.keeps(line)).cloned().collect();
+            lines.sort_by(|one, other| listing.order.compare(one, other));
+            self.listing_mut(panel).show(lines);
+        }
+        // There may be thousands of users and groups: only those of the panel.
+        match self.panel {
+            Panel::Users => self.arrange_users(),
+            Panel::Groups => self.arrange_groups(),
+            Panel::Disks | Panel::Network => Ok(()),
+        }
+    }
+
+    fn arrange_users(&mut self) -> Result<(), LiveError> {
+        let all = self.figures.as_ref().map_or(&[][..], |figures| &figures.lines);
+        let listing = self.listing();
+        let order = listing.order;
+        let wanted = |line: &&Line| (line.is_person || !self.people_only) && listing.keeps(line);
+        let mut users: Vec<Line> = all.iter().filter(wanted).cloned().collect();
+        users.sort_by(|one, other| order.compare(one, other));
+        self.listing_mut(Panel::Users).show(users);
+        self.commands = match (self.position, self.listing().selected_key()) {
             (Some(position), Some(user)) => commands(&mut self.reel, position, &user)?,
             _ => Vec::new(),
         };
-        self.commands.sort_by(|one, other| compare(self.sort, one, other));
+        self.commands.sort_by(|one, other| order.compare(one, other));
         Ok(())
+    }
+
+    fn arrange_groups(&mut self) -> Result<(), LiveError> {
+        let listing = self.listing();
+        let lines = groups::arranged(&self.groups, listing.order, &self.folded, |line| listing.keeps(line));
+        self.listing_mut(Panel::Groups).show(lines);
+        self.details = match (self.position, self.listing().selected_key()) {
+            (Some(position), Some(key)) => groups::details(&mut self.reel, position, &key)?,
+            _ => None,
+        };
+        Ok(())
+    }
+
+    /// The list of the panel on the screen.
+    pub(crate) fn listing(&self) -> &Listing {
+        self.listing_of(self.panel)
+    }
+
+    pub(crate) fn listing_of(&self, panel: Panel) -> &Listing {
+        &self.listings[panel as usize]
+    }
+
+    pub(crate) fn listing_mut(&mut self, panel: Panel) -> &mut Listing {
+        &mut self.listings[panel as usize]
     }
 
     /// CPUs of the machine of the last session.
@@ -308,21 +392,10 @@ impl State {
         ["hostname", "name"].into_iter().find_map(|key| machine.get(key)?.as_str())
     }
 
-    /// Index of the selected user among those that are shown.
-    pub(crate) fn selected_index(&self) -> Option<usize> {
-        match &self.selected {
-            None => (!self.users.is_empty()).then_some(0),
-            Some(key) => self.users.iter().position(|line| line.user == *key),
-        }
-    }
-
-    fn selected_line(&self) -> Option<&Line> {
-        self.selected_index().and_then(|at| self.users.get(at))
-    }
-
     /// Name of the selected user: from the interval if the user is in it.
     pub(crate) fn selected_name(&self) -> Option<&str> {
-        self.selected_line().map(|line| &*line.name).or(self.selected.as_deref())
+        let listing = self.listing_of(Panel::Users);
+        listing.selected_line().map(|line| &*line.name).or(listing.selected.as_deref())
     }
 
     /// Number of the interval on the screen and of all intervals.
@@ -339,8 +412,24 @@ impl State {
         self.figures.as_ref().is_some_and(|figures| figures.sample.active_users.is_some())
     }
 
-    pub(crate) fn has_users(&self) -> bool {
-        self.reel.has("users")
+    /// Whether the log has what `panel` shows.
+    pub(crate) fn has(&self, panel: Panel) -> bool {
+        self.reel.has(panel.table())
+    }
+
+    /// Who wrote the log, on which machine, since when, and what went wrong, in sentences.
+    pub(crate) fn provenance(&self) -> Vec<String> {
+        let manifest = self.reel.manifest();
+        let mut said = vec![format!("{}", self.dir.display())];
+        if let Some(session) = manifest.sessions.last() {
+            let host = self.host().map_or(String::new(), |host| format!(" of {host}"));
+            let source = &session.source;
+            said.push(format!("source {source}{host}, since {}", clock::shown(session.start_us)));
+        }
+        for incident in &manifest.incidents {
+            said.push(format!("{} times {}: {}", incident.count, incident.kind, incident.detail));
+        }
+        said
     }
 
     /// Whether the log may still grow.
@@ -418,6 +507,7 @@ impl State {
                 let last = self.reel.last();
                 self.go(last)?;
             }
+            self.measure_span();
             self.is_stale = true;
         }
         Ok(())
@@ -449,185 +539,10 @@ impl State {
         };
         replay.min(LOOK_EVERY)
     }
-
-    /// Does what a key asks for; true if the view is to end.
-    pub(crate) fn key(&mut self, key: KeyEvent) -> Result<bool, LiveError> {
-        self.is_stale = true;
-        let control = key.modifiers.contains(KeyModifiers::CONTROL);
-        if control && matches!(key.code, KeyCode::Char('c' | 'C')) {
-            return Ok(true);
-        }
-        if control {
-            return Ok(false);
-        }
-        match std::mem::replace(&mut self.overlay, Overlay::None) {
-            Overlay::Time(typed) => self.key_of_prompt(key.code, typed).map(|()| false),
-            Overlay::Help(line) => {
-                match key.code {
-                    KeyCode::Down | KeyCode::Char('j') => self.overlay = Overlay::Help(line + 1),
-                    KeyCode::Up | KeyCode::Char('k') => self.overlay = Overlay::Help(line.saturating_sub(1)),
-                    // Any other key closes it, and q all of it.
-                    _ => {}
-                }
-                Ok(key.code == KeyCode::Char('q'))
-            }
-            Overlay::None => self.key_of_view(key.code),
-        }
-    }
-
-    fn key_of_view(&mut self, code: KeyCode) -> Result<bool, LiveError> {
-        self.notice = None;
-        match code {
-            KeyCode::Char('q') => return Ok(true),
-            KeyCode::Char('?' | 'h') | KeyCode::F(1) => self.overlay = Overlay::Help(0),
-            KeyCode::Char('t') => self.overlay = Overlay::Time(String::new()),
-            KeyCode::Char(' ') => self.toggle(),
-            KeyCode::Left => self.step(-1)?,
-            KeyCode::Right => self.step(1)?,
-            KeyCode::Char('[') => self.jump(-60)?,
-            KeyCode::Char(']') => self.jump(60)?,
-            KeyCode::Char('{') => self.jump(-3600)?,
-            KeyCode::Char('}') => self.jump(3600)?,
-            KeyCode::Home | KeyCode::Char('g') => {
-                self.motion = Motion::Paused;
-                let first = self.reel.first();
-                self.go(first)?;
-            }
-            KeyCode::End | KeyCode::Char('G') => {
-                self.motion = if self.ended { Motion::Paused } else { Motion::Following };
-                let last = self.reel.last();
-                self.go(last)?;
-            }
-            KeyCode::Char('+' | '=') => self.change_speed(1),
-            KeyCode::Char('-') => self.change_speed(-1),
-            KeyCode::Down | KeyCode::Char('j') => self.select(1)?,
-            KeyCode::Up | KeyCode::Char('k') => self.select(-1)?,
-            KeyCode::PageDown => self.select(10)?,
-            KeyCode::PageUp => self.select(-10)?,
-            KeyCode::Esc => self.select_first()?,
-            KeyCode::Char('p') => {
-                self.people_only = !self.people_only;
-                self.arrange()?;
-            }
-            KeyCode::Char(letter) => self.sort_by(letter)?,
-            _ => {}
-        }
-        Ok(false)
-    }
-
-    fn sort_by(&mut self, letter: char) -> Result<(), LiveError> {
-        self.sort = match letter {
-            'c' => Sort::Cpu,
-            'w' => Sort::CpuWait,
-            'd' => Sort::DiskWait,
-            'm' => Sort::Memory,
-            'i' => Sort::Io,
-            'n' => Sort::Name,
-            _ => return Ok(()),
-        };
-        self.top.set(0);
-        self.arrange()
-    }
-
-    fn key_of_prompt(&mut self, code: KeyCode, mut typed: String) -> Result<(), LiveError> {
-        match code {
-            KeyCode::Esc => return Ok(()),
-            KeyCode::Enter => return self.go_to(&typed),
-            KeyCode::Backspace => drop(typed.pop()),
-            KeyCode::Char(letter) if typed.len() < 30 && (letter.is_ascii_graphic() || letter == ' ') => {
-                typed.push(letter);
-            }
-            _ => {}
-        }
-        self.overlay = Overlay::Time(typed);
-        Ok(())
-    }
-
-    /// Goes to the time that was typed.
-    fn go_to(&mut self, typed: &str) -> Result<(), LiveError> {
-        let now_us = self.figures.as_ref().map_or(0, |figures| figures.sample.start_us);
-        let Some(time_us) = clock::parsed(typed, now_us) else {
-            self.notice = Some(format!("{typed}: {TIMES}"));
-            return Ok(());
-        };
-        self.motion = Motion::Paused;
-        let position = self.reel.at(time_us)?;
-        self.go(position)
-    }
-
-    /// Stops, or goes on.
-    fn toggle(&mut self) {
-        self.motion = match self.motion {
-            Motion::Following | Motion::Replaying => Motion::Paused,
-            Motion::Paused if self.is_at_end() && !self.ended => Motion::Following,
-            Motion::Paused => Motion::Replaying,
-        };
-        self.due = Instant::now();
-    }
-
-    fn step(&mut self, steps: i64) -> Result<(), LiveError> {
-        self.motion = Motion::Paused;
-        let next = self.position.map(|position| self.reel.stepped(position, steps));
-        self.go(next)
-    }
-
-    fn jump(&mut self, seconds: i64) -> Result<(), LiveError> {
-        let Some(figures) = &self.figures else { return Ok(()) };
-        self.motion = Motion::Paused;
-        let time_us = figures.sample.start_us.saturating_add(seconds * 1_000_000);
-        let position = self.reel.at(time_us)?;
-        // An interval that is longer than the jump must not hold it up.
-        if position == self.position { self.step(seconds.signum()) } else { self.go(position) }
-    }
-
-    fn change_speed(&mut self, by: i32) {
-        let faster = SPEEDS.iter().find(|speed| **speed > self.speed);
-        let slower = SPEEDS.iter().rev().find(|speed| **speed < self.speed);
-        if let Some(speed) = if by > 0 { faster } else { slower } {
-            self.speed = *speed;
-        }
-    }
-
-    fn select(&mut self, by: isize) -> Result<(), LiveError> {
-        let Some(last) = self.users.len().checked_sub(1) else { return Ok(()) };
-        let at = self.selected_index().unwrap_or(0).saturating_add_signed(by).min(last);
-        self.selected = Some(Arc::clone(&self.users[at].user));
-        self.arrange()
-    }
-
-    fn select_first(&mut self) -> Result<(), LiveError> {
-        self.selected = None;
-        self.top.set(0);
-        self.arrange()
-    }
 }
-
-/// Times that can be given.
-const TIMES: &str = "give a time such as 14:30, 2026-11-24 14:30, +5m or -1h";
 
 /// Wall-clock time [µs since 1970-01-01 UTC].
 fn now_us() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
-}
-
-/// Order of two lines: the largest first, those without a figure last, equal ones by name.
-fn compare(sort: Sort, one: &Line, other: &Line) -> Ordering {
-    let io = |line: &Line| match (line.read, line.write) {
-        (None, None) => None,
-        (read, write) => Some(read.unwrap_or(0.0) + write.unwrap_or(0.0)),
-    };
-    let amount = |line: &Line| match sort {
-        Sort::Cpu => line.cpu,
-        Sort::CpuWait => line.cpu_wait,
-        Sort::DiskWait => line.disk_wait,
-        Sort::Memory => line.memory.map(|memory| memory.bytes),
-        Sort::Io => io(line),
-        Sort::Name => None,
-    };
-    let [one_amount, other_amount] = [one, other].map(|line| amount(line).unwrap_or(-1.0));
-    other_amount
-        .total_cmp(&one_amount)
-        .then_with(|| other.is_active.cmp(&one.is_active))
-        .then_with(|| one.name.cmp(&other.name))
 }

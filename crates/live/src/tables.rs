@@ -1,113 +1,92 @@
-//! Users and commands in columns.
+//! Users, commands, control groups, disks and network interfaces in columns.
+
+use std::cell::Cell;
 
 use ratatui::style::Style;
+use unicode_width::UnicodeWidthStr;
 
 use crate::canvas::{Canvas, Run};
-use crate::figures::Line;
-use crate::state::{Sort, State};
-use crate::words::{ABSENT, bytes, percent_or_absent};
+use crate::columns::{Column, chosen, marks};
+use crate::groups::Details;
+use crate::line::{Line, Measure, Order, Sort};
+use crate::listing::Panel;
+use crate::state::State;
+use crate::targets::Target;
+use crate::words::ABSENT;
 
-/// Narrowest column of names; columns of figures are left out for it, the last ones of [`COLUMNS`] first.
-const NAME_LEAST: usize = 16;
+/// Blanks before a line for each one above it in the hierarchy, and most of them.
+const INDENT: usize = 2;
+const INDENT_MAX: usize = 12;
 
-/// A column of figures.
-struct Column {
-    title: &'static str,
-    /// With the blank before it: the widest figure and the title with its mark.
-    width: usize,
-    sort: Option<Sort>,
-    figure: fn(&Line) -> String,
-    /// Place on the line, from the left.
-    place: usize,
-}
+/// Columns of the name of a line of details.
+const DETAIL_LABEL: usize = 12;
 
-/// In the order in which they are worth their room.
-const COLUMNS: [Column; 7] = [
-    Column {
-        title: "CPU",
-        width: 8,
-        sort: Some(Sort::Cpu),
-        figure: |line| percent_or_absent(line.cpu),
-        place: 0,
-    },
-    Column {
-        title: "CPU WAIT",
-        width: 10,
-        sort: Some(Sort::CpuWait),
-        figure: |line| percent_or_absent(line.cpu_wait),
-        place: 1,
-    },
-    Column { title: "MEMORY", width: 9, sort: Some(Sort::Memory), figure: memory, place: 3 },
-    Column { title: "READ/s", width: 8, sort: Some(Sort::Io), figure: |line| size(line.read), place: 4 },
-    Column { title: "WRITE/s", width: 9, sort: Some(Sort::Io), figure: |line| size(line.write), place: 5 },
-    Column {
-        title: "DISK WAIT",
-        width: 11,
-        sort: Some(Sort::DiskWait),
-        figure: |line| percent_or_absent(line.disk_wait),
-        place: 2,
-    },
-    Column { title: "PROCESSES", width: 10, sort: None, figure: processes, place: 6 },
-];
-
-fn size(size: Option<f64>) -> String {
-    size.map_or(ABSENT.into(), bytes)
-}
-
-fn memory(line: &Line) -> String {
-    let shown = |memory: crate::figures::Memory| {
-        let mark = if memory.is_resident { "+" } else { "" };
-        format!("{}{mark}", bytes(memory.bytes))
-    };
-    line.memory.map_or(ABSENT.into(), shown)
-}
-
-fn processes(line: &Line) -> String {
-    line.processes.map_or(ABSENT.into(), |number| format!("{number:.0}"))
-}
-
-/// Columns for lines of `width` characters in the order of their places, and the width of the names.
-fn chosen(width: usize) -> (Vec<&'static Column>, usize) {
-    let mut columns: Vec<&Column> = COLUMNS.iter().collect();
-    let room =
-        |columns: &[&Column]| width.saturating_sub(columns.iter().map(|column| column.width).sum::<usize>());
-    while columns.len() > 1 && room(&columns) < NAME_LEAST {
-        columns.pop();
-    }
-    let name = room(&columns);
-    columns.sort_by_key(|column| column.place);
-    (columns, name)
-}
-
-/// The users, from row `y` on in `height` rows with the one of the titles.
-pub(crate) fn users(canvas: &mut Canvas<'_>, state: &State, y: u16, height: u16) {
-    let all = state.users.len();
+/// The list of a panel, from row `y` on in `height` rows with the one of the titles.
+pub(crate) fn list(canvas: &mut Canvas<'_>, state: &State, panel: Panel, y: u16, height: u16) {
+    let listing = state.listing_of(panel);
+    let all = listing.lines.len();
     let rows = usize::from(height.saturating_sub(1));
-    let selected = state.selected_index();
-    let last_top = all.saturating_sub(rows);
-    let mut top = state.top.get().min(last_top);
-    if let Some(at) = selected {
-        top = top.clamp((at + 1).saturating_sub(rows), at);
-    }
-    state.top.set(top);
-    if !state.has_users() {
-        canvas.row(y, &[Run::new("this log has no users", canvas.palette.dim())]);
+    let top = listing.placed(rows);
+    state.targets.add(canvas.rows(y, height), Target::List(panel));
+    if !state.has(panel) {
+        let text = format!("this log has no {}", things(panel));
+        canvas.row(y, &[Run::new(text, canvas.palette.dim())]);
         return;
     }
-    let who = if state.people_only { "PERSON" } else { "USER" };
-    let seen = if all > rows { format!("{}-{} of {all}", top + 1, top + rows) } else { all.to_string() };
-    titles(canvas, y, &format!("{who} ({seen})"), Some(state.sort));
-    if state.users.is_empty() {
-        let who = match (state.counts_users(), state.people_only) {
-            (false, _) => "users were not recorded",
-            (true, true) => "no person did anything; p: all users",
-            (true, false) => "nobody did anything",
-        };
-        canvas.row(y + 1, &[Run::new(format!("  {who}"), canvas.palette.dim())]);
+    let title = match panel {
+        Panel::Users if state.people_only => "PERSON",
+        Panel::Users => "USER",
+        Panel::Groups => "GROUP",
+        Panel::Disks => "DISK",
+        Panel::Network => "INTERFACE",
+    };
+    let filter = &listing.filter;
+    let with = if filter.is_empty() { String::new() } else { format!(" with {}", canvas.clean(filter)) };
+    let last = top + rows;
+    let mut heading = if all > rows {
+        format!("{title} ({}-{last} of {all}{with})", top + 1)
+    } else {
+        format!("{title} ({all}{with})")
+    };
+    let columns = chosen(panel, canvas.width(), listing.order.sort);
+    // Shorter where it has no room, with its mark.
+    if heading.width() >= columns.1 {
+        let seen = if all > rows { format!("{last}/{all}") } else { all.to_string() };
+        let with = if filter.is_empty() { String::new() } else { format!(" /{}", canvas.clean(filter)) };
+        heading = format!("{title} {seen}{with}");
     }
-    for (at, line) in state.users.iter().enumerate().skip(top).take(rows) {
+    titles(canvas, state, Some(panel), y, &heading, listing.order);
+    if listing.lines.is_empty() {
+        let text = empty(state, panel);
+        canvas.row(y + 1, &[Run::new(format!("  {text}"), canvas.palette.dim())]);
+    }
+    let selected = listing.selected_index().filter(|_| panel == state.panel);
+    for (at, line) in listing.lines.iter().enumerate().skip(top).take(rows) {
         let row = y + 1 + u16::try_from(at - top).unwrap_or(0);
-        draw(canvas, row, line, selected == Some(at));
+        draw(canvas, &columns, row, line, selected == Some(at));
+        state.targets.add(canvas.rows(row, 1), Target::Line(panel, at));
+    }
+}
+
+fn things(panel: Panel) -> &'static str {
+    match panel {
+        Panel::Users => "users",
+        Panel::Groups => "control groups",
+        Panel::Disks => "disks",
+        Panel::Network => "network interfaces",
+    }
+}
+
+/// Why a list has no lines.
+fn empty(state: &State, panel: Panel) -> String {
+    if !state.listing_of(panel).filter.is_empty() {
+        return "none of this name in this interval; Esc: all".into();
+    }
+    match (panel, state.counts_users(), state.people_only) {
+        (Panel::Users, false, _) => "users were not recorded".into(),
+        (Panel::Users, true, true) => "no person did anything; p: all users".into(),
+        (Panel::Users, true, false) => "nobody did anything".into(),
+        _ => format!("no {} did anything", things(panel).trim_end_matches('s')),
     }
 }
 
@@ -117,83 +96,112 @@ pub(crate) fn commands(canvas: &mut Canvas<'_>, state: &State, y: u16, height: u
     let name = canvas.clean(name);
     let rows = usize::from(height.saturating_sub(1));
     let all = state.commands.len();
+    let top = placed(&state.commands_top, all, rows);
+    state.commands_rows.set(rows);
+    state.targets.add(canvas.rows(y, height), Target::Commands);
     let title = if all > rows {
-        format!("{rows} of {all} COMMANDS of {name}")
+        format!("{}-{} of {all} COMMANDS of {name}", top + 1, top + rows)
     } else {
         format!("COMMANDS of {name}")
     };
-    titles(canvas, y, &title, None);
+    let order = state.listing_of(Panel::Users).order;
+    titles(canvas, state, None, y, &title, order);
+    let columns = chosen(Panel::Users, canvas.width(), order.sort);
     if state.commands.is_empty() {
         canvas.row(y + 1, &[Run::new("  none recorded in this interval", canvas.palette.dim())]);
     }
-    for (at, line) in state.commands.iter().take(rows).enumerate() {
-        draw(canvas, y + 1 + u16::try_from(at).unwrap_or(0), line, false);
+    for (at, line) in state.commands.iter().skip(top).take(rows).enumerate() {
+        draw(canvas, &columns, y + 1 + u16::try_from(at).unwrap_or(0), line, false);
     }
 }
 
-/// The titles of the columns, behind `name`, with a mark at those that give the order.
-fn titles(canvas: &mut Canvas<'_>, y: u16, name: &str, sort: Option<Sort>) {
-    let (columns, width) = chosen(canvas.width());
+/// First of `all` lines where there is room for `rows`.
+fn placed(top: &Cell<usize>, all: usize, rows: usize) -> usize {
+    top.set(top.get().min(all.saturating_sub(rows)));
+    top.get()
+}
+
+/// What the log says of the selected control group.
+pub(crate) fn details(canvas: &mut Canvas<'_>, details: &Details, y: u16, height: u16) {
+    let kind = details.kind.as_deref().map_or(String::new(), |kind| format!(" ({})", canvas.clean(kind)));
+    let room = canvas.width().saturating_sub(kind.len());
+    let path = canvas.clean(&details.path);
+    let heading = canvas.palette.heading();
+    canvas.row(y, &[Run::new(format!("{}{kind}", canvas.fitted(&path, path.len().min(room))), heading)]);
+    let separator = canvas.palette.separator();
+    let mut rows: Vec<String> = Vec::new();
+    for (name, statements) in &details.lines {
+        let mut row = format!("{name:<DETAIL_LABEL$}");
+        for (at, statement) in statements.iter().enumerate() {
+            let before = if at == 0 { "" } else { separator };
+            if at > 0 && row.width() + before.width() + statement.width() > canvas.width() {
+                rows.push(std::mem::replace(&mut row, " ".repeat(DETAIL_LABEL)));
+                row += statement;
+            } else {
+                row += &format!("{before}{statement}");
+            }
+        }
+        rows.push(row);
+    }
+    for (row, text) in (y + 1..y + height).zip(rows) {
+        canvas.row(row, &[Run::plain(text)]);
+    }
+}
+
+/// The titles of the columns, behind `name`, with a mark at those that give the order. Without `panel`, those of commands.
+fn titles(canvas: &mut Canvas<'_>, state: &State, panel: Option<Panel>, y: u16, name: &str, order: Order) {
+    let (columns, width) = chosen(panel.unwrap_or(Panel::Users), canvas.width(), order.sort);
     let style = canvas.palette.heading();
-    let mut text = canvas.fitted(name, width);
+    let marked =
+        |sort: Sort| panel.is_some() && (sort == order.sort || marks(order.sort).contains(&Some(sort)));
+    let mark = if order.is_reversed { canvas.palette.sorted_up() } else { canvas.palette.sorted() };
+    let name = if marked(Sort::Name) { format!("{name}{mark}") } else { name.into() };
+    let mut text = canvas.fitted(&name, width);
+    let mut x = width;
+    if let Some(panel) = panel {
+        state.targets.add(canvas.cells(0, y, width), Target::Title(panel, Sort::Name));
+    }
     for column in columns {
-        let mark = if sort.is_some() && column.sort == sort { canvas.palette.sorted() } else { "" };
-        let title = format!("{}{mark}", column.title);
+        let sort = Sort::By(column.measure);
+        let title = format!("{}{}", column.title, if marked(sort) { mark } else { "" });
         text += &right(&title, column.width);
+        if let Some(panel) = panel {
+            state.targets.add(canvas.cells(x, y, column.width), Target::Title(panel, sort));
+        }
+        x += column.width;
     }
     canvas.row(y, &[Run::new(text, style)]);
 }
 
-fn draw(canvas: &mut Canvas<'_>, y: u16, line: &Line, is_selected: bool) {
-    let (columns, width) = chosen(canvas.width());
+fn draw(
+    canvas: &mut Canvas<'_>,
+    (columns, width): &(Vec<&Column>, usize),
+    y: u16,
+    line: &Line,
+    is_selected: bool,
+) {
     let pointer = if is_selected { canvas.palette.pointer() } else { " " };
+    let fold = if line.is_folded { canvas.palette.folded() } else { "" };
+    let indent = " ".repeat((INDENT * line.depth).min(INDENT_MAX));
     // The last character before the figures stays blank.
-    let name = canvas.fitted(&canvas.clean(&line.name), width.saturating_sub(3));
-    let mut text = format!("{pointer} {name} ");
+    let name = format!("{indent}{}{fold}", canvas.clean(&line.name));
+    let mut text = format!("{pointer} {} ", canvas.fitted(&name, width.saturating_sub(3)));
     for column in columns {
-        text += &right(&(column.figure)(line), column.width);
+        let shown = line.of(column.measure).map_or(ABSENT.into(), column.shown);
+        let is_sum = column.measure == Measure::Memory && line.is_resident && shown != ABSENT;
+        text += &right(&format!("{shown}{}", if is_sum { "+" } else { "" }), column.width);
     }
     let style = match (is_selected, line.is_active) {
         (true, _) => canvas.palette.selected(),
         (false, true) => Style::default(),
         (false, false) => canvas.palette.dim(),
     };
+    // The whole row stands out, also where its right end is empty.
+    let text = canvas.fitted(&text, canvas.width());
     canvas.row(y, &[Run::new(text, style)]);
 }
 
 /// `text` at the right end of `width` characters; figures and titles are as wide as they have characters.
 fn right(text: &str, width: usize) -> String {
     format!("{text:>width$}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn columns_are_left_out_where_names_would_have_no_room() {
-        let titles = |width| chosen(width).0.iter().map(|column| column.title).collect::<Vec<_>>();
-        assert_eq!(titles(60), ["CPU", "CPU WAIT", "MEMORY", "READ/s", "WRITE/s"]);
-        assert_eq!(titles(80), ["CPU", "CPU WAIT", "DISK WAIT", "MEMORY", "READ/s", "WRITE/s"]);
-        assert_eq!(titles(120).len(), COLUMNS.len());
-        for width in 60..200 {
-            let (columns, name) = chosen(width);
-            assert!(name >= NAME_LEAST);
-            assert_eq!(name + columns.iter().map(|column| column.width).sum::<usize>(), width);
-        }
-    }
-
-    #[test]
-    fn every_title_and_every_figure_has_a_blank_before_it() {
-        for column in &COLUMNS {
-            assert!(
-                column.title.len() + usize::from(column.sort.is_some()) < column.width,
-                "{}",
-                column.title
-            );
-        }
-        for widest in ["100000 %", "999 MB+"] {
-            assert!(widest.len() <= 8);
-        }
-    }
 }

@@ -18,6 +18,7 @@ use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::{Hide, Show};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ratatui::crossterm::style::Print;
 use ratatui::crossterm::terminal::{
     BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
     disable_raw_mode, enable_raw_mode,
@@ -38,6 +39,11 @@ use crate::state::{Cost, Shared, State, ViewOptions};
 const SIGNALS: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
 /// Most keys that are taken before the screen is drawn again.
 const KEYS_MAX: usize = 64;
+
+/// Asks the terminal for presses, releases, drags and the wheel of the mouse, as decimal numbers. Crossterm's own request
+/// is for every movement too, which would wake the view for nothing.
+const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
+const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1002l\x1b[?1000l";
 
 /// A view that has ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -100,6 +106,7 @@ fn run(state: &mut State, shared: &Shared, signalled: &AtomicBool) -> Result<Vie
         state.tick(shared)?;
         if state.is_stale {
             state.is_stale = false;
+            screen.listen(state.has_mouse)?;
             screen.draw(state, palette)?;
             refreshes += 1;
         }
@@ -130,6 +137,10 @@ fn keys(state: &mut State, screen: &mut Screen) -> Result<bool, LiveError> {
                 false
             }
             Event::Key(key) if key.kind != KeyEventKind::Release => state.key(key)?,
+            Event::Mouse(mouse) => {
+                state.mouse(mouse)?;
+                false
+            }
             Event::Resize(..) => {
                 state.is_stale = true;
                 false
@@ -227,6 +238,8 @@ impl Write for Sheet {
 struct Screen {
     terminal: Terminal<CrosstermBackend<Sheet>>,
     sheet: Sheet,
+    /// The terminal tells what the mouse does.
+    has_mouse: bool,
 }
 
 impl Screen {
@@ -235,7 +248,7 @@ impl Screen {
         let sheet = Sheet::default();
         let terminal = Terminal::new(CrosstermBackend::new(sheet.clone())).map_err(failed)?;
         // From here on a failure gives back what was taken.
-        let screen = Screen { terminal, sheet };
+        let screen = Screen { terminal, sheet, has_mouse: false };
         enter().map_err(failed)?;
         Ok(screen)
     }
@@ -254,12 +267,25 @@ impl Screen {
         drawn().map_err(|source| LiveError::Terminal { action: "write to the terminal", source })
     }
 
+    /// Asks the terminal to tell what the mouse does, or to keep it for the selection of text.
+    fn listen(&mut self, to_mouse: bool) -> Result<(), LiveError> {
+        if to_mouse != self.has_mouse {
+            self.has_mouse = to_mouse;
+            let request = if to_mouse { MOUSE_ON } else { MOUSE_OFF };
+            execute!(io::stdout(), Print(request))
+                .map_err(|source| LiveError::Terminal { action: "write to the terminal", source })?;
+        }
+        Ok(())
+    }
+
     /// Gives the terminal back and stops the process until somebody continues it, as Ctrl-Z does.
     fn suspend(&mut self) -> Result<(), LiveError> {
         let failed = |source| LiveError::Terminal { action: "take the terminal again", source };
         leave();
         signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP).map_err(failed)?;
         enter().map_err(failed)?;
+        // Asked for again where it is wanted.
+        self.has_mouse = false;
         self.terminal.clear().map_err(failed)
     }
 }
@@ -277,7 +303,7 @@ fn enter() -> io::Result<()> {
 
 fn leave() {
     // Whatever fails here, the terminal is gone.
-    let _ = execute!(io::stdout(), EndSynchronizedUpdate, LeaveAlternateScreen, Show);
+    let _ = execute!(io::stdout(), EndSynchronizedUpdate, Print(MOUSE_OFF), LeaveAlternateScreen, Show);
     let _ = disable_raw_mode();
 }
 

@@ -45,27 +45,26 @@ struct How {
     speed: f64,
 }
 
-impl How {
-    fn options(self) -> ViewOptions {
-        ViewOptions { at: self.at, speed: self.speed, title: None }
-    }
-}
-
 /// A view, which other threads tell what they know.
 #[pyclass(frozen, module = "thinktime._native")]
-struct NativeView(Shared);
+struct NativeView {
+    shared: Shared,
+    /// The mouse chooses and scrolls from the start.
+    mouse: bool,
+}
 
 #[pymethods]
 impl NativeView {
     #[new]
-    fn new() -> Self {
-        NativeView(Shared::default())
+    #[pyo3(signature = (*, mouse))]
+    fn new(mouse: bool) -> Self {
+        NativeView { shared: Shared::default(), mouse }
     }
 
     /// Hands over how many users fit.
     fn predict(&self, prediction: Plain<Given>) {
         let given = prediction.0;
-        self.0.predict(Ok(Prediction {
+        self.shared.predict(Ok(Prediction {
             fits: given.fits,
             low: given.low,
             high: given.high,
@@ -78,12 +77,14 @@ impl NativeView {
 
     /// Hands over why it is not known how many users fit.
     fn cannot_predict(&self, reason: &str) {
-        self.0.predict(Err(reason.into()));
+        self.shared.predict(Err(reason.into()));
     }
 
     /// Shows the log until a key or a signal ends it.
     fn show(&self, py: Python<'_>, log: PathBuf, how: Plain<How>) -> PyResult<()> {
-        py.detach(|| view(&log, &how.0.options(), &self.0)).map(drop).map_err(view_error)
+        let How { at, speed } = how.0;
+        let options = ViewOptions { at, speed, title: None, mouse: self.mouse };
+        py.detach(|| view(&log, &options, &self.shared)).map(drop).map_err(view_error)
     }
 
     /// Records, and shows that; into a folder that is removed at the end without `log`. `opened` is called with the folder
@@ -106,11 +107,11 @@ impl NativeView {
         let tell = |path: &Path| {
             if let Err(error) = Python::attach(|py| opened.call1(py, (path,)).map(drop)) {
                 raised = Some(error);
-                self.0.stop();
+                self.shared.stop();
             }
         };
-        let summary =
-            py.detach(|| record_and_view(&destination, &options, &ViewOptions::default(), &self.0, tell));
+        let how = ViewOptions { mouse: self.mouse, ..ViewOptions::default() };
+        let summary = py.detach(|| record_and_view(&destination, &options, &how, &self.shared, tell));
         match raised {
             Some(error) => Err(error),
             None => summary.map(Plain).map_err(record_error),

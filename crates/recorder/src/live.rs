@@ -45,10 +45,13 @@ pub fn record_and_view(
     // Removed when it goes out of scope, after the recording has ended.
     let _temporary;
     let (path, mode) = match destination {
-        Destination::Log { path, mode } => (path.clone(), *mode),
+        Destination::Log { path, mode } => {
+            how.title.get_or_insert_with(|| format!("recording into {}", path.display()));
+            (path.clone(), *mode)
+        }
         Destination::Temporary => {
             options.keep_bytes = options.keep_bytes.or(Some(KEEP_BYTES));
-            how.title.get_or_insert_with(|| "this machine, not kept".into());
+            how.title.get_or_insert_with(|| "recording, not kept".into());
             let folder = Temporary::make()?;
             let path = folder.0.join("log");
             _temporary = folder;

@@ -188,6 +188,9 @@ struct Live {
     /// Factor at which a finished log is replayed.
     #[arg(long, default_value_t = 10.0)]
     speed: f64,
+    /// Let the mouse choose and scroll; the terminal does not select text then. The key M switches it.
+    #[arg(long)]
+    mouse: bool,
 }
 
 impl Record {
@@ -291,7 +294,8 @@ fn run(arguments: &Record) -> Result<ExitCode, RecorderError> {
 
 /// Shows a log, or records and shows that.
 fn look(arguments: &Live) -> Result<ExitCode, RecorderError> {
-    let how = ViewOptions { at: arguments.at.clone(), speed: arguments.speed, title: None };
+    let how =
+        ViewOptions { at: arguments.at.clone(), speed: arguments.speed, title: None, mouse: arguments.mouse };
     let shared = Shared::default();
     if let Some(log) = &arguments.log {
         thinktime_live::view(log, &how, &shared)?;

@@ -63,15 +63,20 @@ def command(
             help="Time between predictions of how many users fit; never: none.",
         ),
     ] = "30min",
+    mouse: Annotated[
+        bool,
+        typer.Option("--mouse", help="Let the mouse choose and scroll; the key M switches it."),
+    ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Append to a log that already exists.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a log that already exists.")] = False,
 ) -> None:
     """Show a log on the terminal, interval by interval: one that is being written, or any finished one.
 
-    Users by CPU time, wait for a CPU, memory and I/O, the commands of the selected user, pressure, the CPUs
-    by state, and response times where interactions are recorded. Nothing is measured for it: the figures are
-    those of the log. Without LOG this machine is recorded meanwhile. A finished log is replayed. The key ?
-    explains keys and figures, q ends the view.
+    Users by CPU time, wait for a CPU, memory and I/O, the commands of the selected user, control groups
+    (services, containers, login sessions), disks and network interfaces by name, pressure, the CPUs by state,
+    and response times where interactions are recorded. Nothing is measured for it: the figures are those of
+    the log. Without LOG this machine is recorded meanwhile. A finished log is replayed. The key ? explains
+    keys and figures, q ends the view.
 
     How many users fit is predicted from the log as `thinktime size` does, now and then, in a process of the
     lowest priority; where the log does not tell, nothing is said.
@@ -92,7 +97,7 @@ def command(
     beat_s = None if size_every == "never" else parse_seconds(size_every, "--size-every")
     from thinktime._native import NativeView
 
-    view = NativeView()
+    view = NativeView(mouse=mouse)
     sizing = Sizing(view, beat_s)
     try:
         if log is not None:

@@ -13,6 +13,8 @@ use crate::palette::Palette;
 use crate::screen;
 use crate::state::{Counted, Motion, Prediction, Shared, State, ViewOptions};
 
+mod panels;
+
 /// Length of an interval [s].
 const LENGTH_S: f64 = 2.0;
 
@@ -253,7 +255,8 @@ fn users_stand_in_the_order_that_was_asked_for() {
     let dir = folder.path().join("log");
     finished(&dir);
     let mut state = paused(&dir);
-    let names = |state: &State| state.users.iter().map(|line| line.name.to_string()).collect::<Vec<_>>();
+    let names =
+        |state: &State| state.listing().lines.iter().map(|line| line.name.to_string()).collect::<Vec<_>>();
     let bob = "b\u{1b}[31mob";
     assert_eq!(names(&state), ["alice", bob, "carol", "www-data"]);
     press(&mut state, KeyCode::Char('m'));
@@ -430,7 +433,7 @@ fn a_prediction_is_shown_with_the_room_that_is_left() {
     state.tick(&shared).unwrap();
     assert!(!shown(&state, 120, 24)[2].contains("fit"));
     press(&mut state, KeyCode::Char('?'));
-    assert!(shown(&state, 120, 40).iter().any(|row| row == "  too few interactions"));
+    assert!(shown(&state, 120, 80).iter().any(|row| row == "  too few interactions"));
 }
 
 #[test]
@@ -464,7 +467,7 @@ fn no_figure_is_cut_at_any_size() {
     }
     press(&mut state, KeyCode::Char('?'));
     let whole = |columns| {
-        shown(&state, columns, 60).join(" ").split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+        shown(&state, columns, 100).join(" ").split_whitespace().map(str::to_owned).collect::<Vec<_>>()
     };
     for columns in 60..=130 {
         assert_eq!(whole(columns), whole(200), "{columns}");
@@ -519,7 +522,7 @@ fn figures_that_are_not_there_are_no_zeros() {
     writer.finish().unwrap();
     let rows = shown(&paused(&dir), 80, 24);
     assert_eq!(rows[3], "CPU states not recorded");
-    assert_eq!(rows[4], "pressure  not recorded: the log has no pressure figures (PSI)");
+    assert_eq!(rows[4], "pressure  not recorded: the log has no figures of it (PSI)");
     assert!(rows.iter().any(|row| row == "this log has no users"));
     assert!(!rows[1..22].iter().any(|row| row.contains("0 %") || row.contains("0 B")), "{rows:#?}");
 }
