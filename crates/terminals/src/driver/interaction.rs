@@ -21,8 +21,11 @@ pub struct Interaction {
     pub class: Arc<str>,
     /// Users playing when the input was due.
     pub population: u32,
-    /// Think time before the input; in an open-loop play, time since the user's previous input was due [s].
+    /// Think time before the input, typing included; in an open-loop play, time since the user's previous input was
+    /// due [s].
     pub think_s: f64,
+    /// True if the user waits for the reply.
+    pub waited: bool,
     /// Instant at which the input was due.
     pub arrival_ns: u64,
     /// Instant at which the driver wrote the input to the terminal; `None` if the play ended before.
@@ -107,6 +110,7 @@ impl Interaction {
                 "class" => Value::Text(self.class.clone()),
                 "population" => u64::from(self.population).into(),
                 "think_s" => self.think_s.into(),
+                "waited" => Value::Bool(self.waited),
                 "due" => instant(Some(self.arrival_ns)),
                 "sent" => instant(self.sent_ns),
                 "first_service" => instant(service.map(|service| service.began_ns)),
@@ -134,12 +138,9 @@ pub(crate) fn user_label(user: u32) -> String {
     format!("user:{user}")
 }
 
-/// Columns of table `interactions` that this source fills: all of the vocabulary but `waited`, because
-/// synthetic users do not type ahead.
+/// Columns of table `interactions`: this source fills all of the vocabulary, though not for every kind of work.
 pub(crate) fn schema() -> TableSchema {
-    let mut schema = vocabulary::interactions();
-    schema.columns.retain(|column| column.name != "waited");
-    schema
+    vocabulary::interactions()
 }
 
 #[cfg(test)]
@@ -163,6 +164,7 @@ mod tests {
             class: "edit".into(),
             population: 7,
             think_s: 1.5,
+            waited: true,
             arrival_ns: 1_000_000_000,
             sent_ns: Some(1_000_100_000),
             first_output_ns: Some(1_010_000_000),
