@@ -46,7 +46,7 @@ mod terminal;
 #[cfg(test)]
 mod tests;
 
-pub use builtin::BUILTIN;
+pub use builtin::{BUILTIN, SIMULATED};
 pub use demand::{Demand, SYSTEMS};
 pub use error::{ScriptError, offer};
 pub use script::{Script, Step};

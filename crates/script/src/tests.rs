@@ -66,7 +66,8 @@ fn the_manifest_holds_the_whole_script() {
     let unknown = Script::from_json(&json!("mftn4")).unwrap_err().to_string();
     assert_eq!(
         unknown,
-        "script: \"mftn4\": there is no such built-in script; did you mean \"mftn3\"? there are: mftn3, 6mad1"
+        "script: \"mftn4\": there is no such built-in script; did you mean \"mftn3\"? there are: mftn3, 6mad1, \
+         mftn3-linux, login-node, shell-admin, data-science"
     );
 }
 
@@ -87,6 +88,37 @@ fn the_standard_scripts_have_the_totals_of_the_memorandum() {
         for (other, _) in SYSTEMS {
             assert_eq!(script.check_demands(other).is_ok(), *other == system, "{name} on {other}");
         }
+    }
+}
+
+/// The twin for Linux does what the standard script does, with and without waiting at the same places as far as its
+/// editor answers.
+#[test]
+fn the_twin_for_linux_is_a_twin() {
+    let of = |name: &str| Script::from_json(&json!(name)).unwrap();
+    let (multics, linux) = (of("mftn3"), of("mftn3-linux"));
+    let waiting = |script: &Script, half: std::ops::Range<usize>| {
+        let steps = script.interactions[half].iter().filter(|step| step.waits());
+        steps.map(|step| step.command.clone()).collect::<Vec<_>>()
+    };
+    for half in [0..33, 33..66] {
+        let here = waiting(&linux, half.clone());
+        let named = waiting(&multics, half).into_iter().map(|command| match command.as_str() {
+            "edm" => "ed".to_owned(),
+            "fortran" => "cc".into(),
+            "a.-prime & prime" => "run".into(),
+            "setacl" => "setfacl".into(),
+            _ => command,
+        });
+        assert_eq!(here, named.collect::<Vec<_>>());
+    }
+    assert!(linux.interactions.iter().all(|step| step.think.fixed().is_some_and(|s| s.seconds() == 30.0)));
+    // No script names a file outside a home, or a variable that it does not have: `parse` refuses both.
+    for name in crate::SIMULATED {
+        assert!(of(name).terminal.is_none(), "{name}");
+    }
+    for name in BUILTIN.iter().filter(|name| !crate::SIMULATED.contains(name)) {
+        assert!(of(name).terminal.is_some(), "{name}");
     }
 }
 

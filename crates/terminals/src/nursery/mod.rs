@@ -256,7 +256,7 @@ fn end_adopted() {
         for child in process::children() {
             let _ = kill_process(child, Signal::KILL);
         }
-        if !matches!(retry(|| waitpid(None, rustix::process::WaitOptions::empty())), Ok(Some(_))) {
+        if !matches!(retry(|| rustix::process::wait(rustix::process::WaitOptions::empty())), Ok(Some(_))) {
             return;
         }
     }
