@@ -268,6 +268,7 @@ def test_an_experiment_is_not_resumed_with_a_script_that_was_changed(tmp_path):
 def test_the_documentation_has_a_script_an_error_and_every_demand(tmp_path):
     docs = Path(__file__).parents[2] / "docs" / "how-to"
     assert read(docs / "scripts" / "edit-and-run.toml").systems == ("ctss", "multics")
+    assert read(docs / "scripts" / "notes.toml").is_for_terminals
     page = (docs / "write-a-script.md").read_text()
     table = page.partition("## Demands")[2].partition("##")[0]
     told = {cells[2].strip(" `") for line in table.splitlines() if len(cells := line.split("|")) > 3}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict, cast
 
 import typer
 
@@ -27,8 +27,8 @@ Think = Annotated[
     typer.Option(
         "--think",
         metavar="DISTRIBUTION",
-        help="Think time: 2s every time, exponential(mean=2s), uniform(low=1s,high=3s), or another kind. Without "
-        "it, that of the script; of a workload, exponential(mean=2s).",
+        help="Think time: 2s every time, exponential(mean=2s), uniform(low=1s,high=3s), or another kind. "
+        "Without it, that of the script; of a workload, exponential(mean=2s).",
         show_default=False,
     ),
 ]
@@ -44,31 +44,61 @@ Workload = Annotated[
     str,
     typer.Argument(
         metavar="WORKLOAD",
-        help="prototype, mixed or empty; the JSON file of your own workload; a script for a real shell, such as "
-        "login-node; or the TOML file of your own script.",
+        help="prototype, mixed or empty; the JSON file of your own workload; a script for a real shell, such "
+        "as login-node; or the TOML file of your own script.",
         autocompletion=completion.workloads,
     ),
 ]
+
+Step = Annotated[str, typer.Option("--step", metavar="TIME", help="Time for each number of users.")]
+Ramp = Annotated[
+    str, typer.Option("--ramp", metavar="TIME", help="Add the users evenly over TIME, not in steps.")
+]
+On = Annotated[
+    str,
+    typer.Option(
+        "--on",
+        metavar="ssh://HOST",
+        help="Host on which the users of a script log in, as ssh://[USER@]HOST[:PORT].",
+    ),
+]
+Record = Annotated[
+    bool | None,
+    typer.Option(
+        "--record/--no-record",
+        help="Record this machine too, as is the default where the users play on it.",
+        show_default=False,
+    ),
+]
+Scratch = Annotated[
+    Path | None,
+    typer.Option("--scratch", metavar="DIR", help="Folder of the users' scratch files, or of their homes."),
+]
+Show = Annotated[bool, typer.Option("--show", help="Print the workload or the script as JSON; play nothing.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Print all that the users of a script would type; start nothing.")
+]
+
+
+class _Common(TypedDict):
+    """Fields that the plans of a workload and of a script share."""
+
+    users: str
+    step_s: float
+    ramp_s: float | None
+    open_loop: bool
+    seed: int
+    scratch: Path
+    baseline_s: float
 
 
 def command(
     workload: Workload,
     users: Users = "12",
-    step: Annotated[
-        str, typer.Option("--step", metavar="TIME", help="Time for each number of users.")
-    ] = "20s",
-    ramp: Annotated[
-        str, typer.Option("--ramp", metavar="TIME", help="Add the users evenly over TIME, not in steps.")
-    ] = "",
+    step: Step = "20s",
+    ramp: Ramp = "",
     think: Think = None,
-    on: Annotated[
-        str,
-        typer.Option(
-            "--on",
-            metavar="ssh://HOST",
-            help="Host on which the users of a script log in, as ssh://[USER@]HOST[:PORT].",
-        ),
-    ] = "",
+    on: On = "",
     open_loop: Annotated[
         bool, typer.Option("--open-loop", help="Each user types every --think, whatever the system does.")
     ] = False,
@@ -77,34 +107,19 @@ def command(
     interval: Annotated[
         str, typer.Option("--interval", metavar="TIME", help="Mean recording interval.")
     ] = "0.5s",
-    record: Annotated[
-        bool | None,
-        typer.Option(
-            "--record/--no-record",
-            help="Record this machine too, as is the default where the users play on it.",
-            show_default=False,
-        ),
-    ] = None,
+    record: Record = None,
     burst: Burst = None,
     array: Annotated[
         str, typer.Option("--array", metavar="SIZE", help="Resident array of each process, such as 64MB.")
     ] = "",
-    scratch: Annotated[
-        Path | None,
-        typer.Option("--scratch", metavar="DIR", help="Folder of the users' scratch files, or of their homes."),
-    ] = None,
+    scratch: Scratch = None,
     baseline: Baseline = "4s",
     force: Annotated[bool, typer.Option("--force", help="Replace an existing log.")] = False,
     form: Annotated[SectionForm, typer.Option("--format", help="Format of the results.")] = "text",
-    show: Annotated[
-        bool, typer.Option("--show", help="Print the workload or the script as JSON; play nothing.")
-    ] = False,
-    dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Print all that the users of a script would type; start nothing."),
-    ] = False,
+    show: Show = False,
+    dry_run: DryRun = False,
 ) -> None:
-    """Play interactive users, each at a terminal: synthetic ones, or those of a script who type to a real shell.
+    """Play interactive users, each at a terminal: synthetic ones, or those who type a script to a real shell.
 
     An interaction is a line typed at a prompt and all the work it requests, up to the next prompt. Each
     interaction becomes a row of the log's table `interactions`. The machine's counters are recorded in the
@@ -124,51 +139,24 @@ def command(
 
       thinktime play login-node --users 8 --on ssh://tester@server -o remote
     """
-    script = _script(workload)
-    if script is not None and (burst is not None or array):
-        raise InputError(f"{workload}: is a script; omit --burst and --array, which set the work of a workload")
-    chosen = _workload(workload, burst, array) if script is None else script.table
+    chosen = _chosen(workload, burst, array)
     if show:
         from thinktime.documents.render.json import dumped
 
-        messages.rendered(dumped(chosen))
+        messages.rendered(dumped(chosen if isinstance(chosen, dict) else chosen.table))
         return
-    from thinktime.sources.terminals import Plan, ScriptPlan
-
-    plan: Plan | ScriptPlan
-    step_s, baseline_s = parse_seconds(step, "--step"), parse_seconds(baseline, "--baseline")
-    ramp_s = parse_seconds(ramp, "--ramp") if ramp else None
-    folder = scratch or Path(tempfile.gettempdir())
-    if script is not None:
-        plan = ScriptPlan(
-            script=script,
-            users=users,
-            step_s=step_s,
-            ramp_s=ramp_s,
-            think=_think(think) if think else None,
-            open_loop=open_loop,
-            seed=seed,
-            scratch=folder,
-            baseline_s=baseline_s,
-            on=on or None,
-        )
-    else:
-        if on or dry_run:
-            option = f"--on {on}" if on else "--dry-run"
-            raise InputError(f"{option}: {workload} is no script; `thinktime scripts` lists those there are")
-        plan = Plan(
-            workload=_workload(workload, burst, array),
-            users=users,
-            step_s=step_s,
-            ramp_s=ramp_s,
-            think=_think(think or "exponential(mean=2s)"),
-            open_loop=open_loop,
-            seed=seed,
-            scratch=folder,
-            baseline_s=baseline_s,
-        )
-    if dry_run and isinstance(plan, ScriptPlan):
-        _print_lines(plan, form)
+    common: _Common = {
+        "users": users,
+        "step_s": parse_seconds(step, "--step"),
+        "ramp_s": parse_seconds(ramp, "--ramp") if ramp else None,
+        "open_loop": open_loop,
+        "seed": seed,
+        "scratch": scratch or Path(tempfile.gettempdir()),
+        "baseline_s": parse_seconds(baseline, "--baseline"),
+    }
+    plan = _plan(workload, chosen, common, think, on, dry_run)
+    if dry_run:
+        _print_lines(cast("ScriptPlan", plan), form)
         return
     # What the users do elsewhere is not in the counters of this machine.
     records = not on if record is None else record
@@ -184,11 +172,29 @@ def command(
         raise SystemExit(status)
 
 
-def _script(name: str) -> Script | None:
-    """Script of a name or a TOML file; None for what is a workload."""
+def _chosen(name: str, burst: int | None, array: str) -> Script | _Workload:
+    """Script of a name or a TOML file, or workload of a name or a JSON file."""
     from thinktime.sources.scripts import builtin, read
 
-    return read(name) if name.endswith(".toml") or name in builtin() else None
+    if not name.endswith(".toml") and name not in builtin():
+        return _workload(name, burst, array)
+    if burst is not None or array:
+        raise InputError(f"{name}: is a script; omit --burst and --array, which set the work of a workload")
+    return read(name)
+
+
+def _plan(
+    name: str, chosen: Script | _Workload, common: _Common, think: str | None, on: str, dry_run: bool
+) -> Plan | ScriptPlan:
+    from thinktime.sources.scripts import Script
+    from thinktime.sources.terminals import Plan, ScriptPlan
+
+    if isinstance(chosen, Script):
+        return ScriptPlan(script=chosen, think=_think(think) if think else None, on=on or None, **common)
+    if on or dry_run:
+        option = f"--on {on}" if on else "--dry-run"
+        raise InputError(f"{option}: {name} is no script; `thinktime scripts` lists those there are")
+    return Plan(workload=chosen, think=_think(think or "exponential(mean=2s)"), **common)
 
 
 def _print_lines(plan: ScriptPlan, form: SectionForm) -> None:
@@ -205,10 +211,12 @@ def _print_lines(plan: ScriptPlan, form: SectionForm) -> None:
         files = ", ".join(file["path"] for file in terminal["file"]) or "no files"
         needs = ", ".join((terminal["shell"], *terminal["needs"]))
         messages.line(
-            f"Each user logs in to {terminal['shell']} on {plan.on or 'this machine'}, with a home of its own "
-            f"({files}) that is removed afterwards; needed: {needs}."
+            f"Each user logs in to {terminal['shell']} on {plan.on or 'this machine'}, with a home of its "
+            f"own ({files}) that is removed afterwards; needed: {needs}."
         )
-    messages.line("Times are those since the login if every reply came at once; the script is repeated to the end.")
+    messages.line(
+        "Times are those since the login if every reply came at once; the script is repeated to the end."
+    )
     messages.line(f"{'user':>6} {'at':>10}   {'waits for':<24} types")
     for user in range(1, most + 1):
         at_s = 0.0
@@ -303,25 +311,37 @@ def _print(played: Played, output: Path, form: SectionForm) -> None:
         + (f", {outcome['lost']} users lost" if outcome["lost"] else "")
         + f"; the driver took {100 * share:.1f} % of a CPU"
     )
-    if played.floor is not None:
-        floor = played.floor["response_s"]
-        low, median, high = (format(1000 * (floor[name] or 0.0), ".3f") for name in ("low", "median", "high"))
-        messages.line(
-            f"floor of the instrument: {median} ms ({low} to {high}, {floor['n']} empty interactions, measured before)"
-        )
+    _print_floor(played)
     asked, started = played.users_asked, played.users_started
     late = ": a step must last until its users are there; give a longer --step" if started < asked else ""
     messages.line(f"{crowd_words(asked, started, played.users_active)}{late}")
-    if outcome["unexpected_prompts"]:
-        messages.failure(
-            f"thinktime: {outcome['unexpected_prompts']} prompts came that no line was waiting for: lines were typed "
-            "while an earlier one still ran; let the script wait for it, or think longer"
-        )
-    if played.driver_problem is not None:
-        messages.failure(
-            f"thinktime: the driver was the load: {played.driver_problem}; these response times are not the system's "
-            "alone: play fewer users, let them think longer, or drive from another machine with --on"
-        )
+    _print_doubts(played)
     if outcome["stopped"]:
         messages.failure("thinktime: stopped before the end; the log holds the part played")
     messages.line(f"{output}")
+
+
+def _print_floor(played: Played) -> None:
+    if played.floor is None:
+        return
+    floor = played.floor["response_s"]
+    low, median, high = (format(1000 * (floor[name] or 0.0), ".3f") for name in ("low", "median", "high"))
+    messages.line(
+        f"floor of the instrument: {median} ms ({low} to {high}, n = {floor['n']}), before the play"
+    )
+
+
+def _print_doubts(played: Played) -> None:
+    """Print what makes response times other than those of the system."""
+    unexpected = played.outcome["unexpected_prompts"]
+    if unexpected:
+        messages.failure(
+            f"thinktime: {unexpected} prompts came that no line was waiting for: lines were typed while an "
+            "earlier one still ran, so that response times are of the wrong lines; let the script wait for the "
+            "prompt, or think longer"
+        )
+    if played.driver_problem is not None:
+        messages.failure(
+            f"thinktime: the driver was the load: {played.driver_problem}; these response times are not those "
+            "of the system alone: play fewer users, let them think longer, or use --on from another machine"
+        )

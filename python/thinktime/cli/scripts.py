@@ -73,8 +73,8 @@ def command(
             name="scripts",
             title="What can scripted users do?",
             summary=(
-                "`thinktime scripts SCRIPT` prints a script; `thinktime simulate SYSTEM -p script=FILE.toml` plays "
-                "your own on a simulated system, `thinktime play FILE.toml` on a real one.",
+                "`thinktime scripts SCRIPT` prints a script; `thinktime simulate SYSTEM -p script=FILE.toml` "
+                "plays your own on a simulated system, `thinktime play FILE.toml` on a real one.",
             ),
             tables=(_scripts(tuple(read(builtin_name) for builtin_name in builtin())), _demands(demands())),
         )

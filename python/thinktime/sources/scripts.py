@@ -1,5 +1,7 @@
-"""Scripts of users: lines typed, replies waited for, think times, and what they need: demands on each simulated
-system, or programs and files of a real one."""
+"""Scripts of users: lines typed, replies waited for, think times, and what they need.
+
+That is demands on each simulated system, or programs and files of a real one.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ class Interaction:
     types: str
     """Line typed."""
     wait_for: str | None
-    """Text of the reply that the user waits for; None if the user waits for something else, or for nothing."""
+    """Text of the reply that the user waits for; None if it is something else, or nothing."""
     waits: bool
     """True if the user waits for the reply: such an interaction has a response time."""
     heavy: bool

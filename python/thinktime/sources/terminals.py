@@ -1,7 +1,8 @@
-"""Interactive users at real terminals, recorded in a log: synthetic ones on this machine, or the lines of a script.
+"""Interactive users at real terminals, recorded in a log: synthetic ones, or those who type a script.
 
-A script (`ScriptPlan`) is typed to a shell, on pseudo-terminals of this machine or over ssh. The workload of a `Plan` is the prototype process of B. J. Brachman, "A model of the UNIX time-sharing system under
-disk saturation" (M.Sc. thesis, University of British Columbia, 1983), chapter 4. The choices that the thesis
+A script (`ScriptPlan`) is typed to a shell, on pseudo-terminals of this machine or over ssh. The workload of
+a `Plan` is the prototype process of B. J. Brachman, "A model of the UNIX time-sharing system under disk
+saturation" (M.Sc. thesis, University of British Columbia, 1983), chapter 4. The choices that the thesis
 leaves open are documented in ``crates/terminals/src/load/workload.rs``.
 
 A small separate process starts the users' processes, so that `Terminals` works together with any library and
@@ -211,8 +212,8 @@ class ScriptPlan:
         Raises
         ------
         InputError
-            As `schedule`, more users than this machine can start, a host that cannot be reached, or one without a
-            program that the script needs; the message names all of these.
+            As `schedule`, more users than this machine can start, a host that cannot be reached, or one
+            without a program that the script needs; the message names all of these.
         """
         found = self.schedule()
         room.check(max(step["users"] for step in found["steps"]), SHELL_BYTES)
@@ -225,10 +226,10 @@ class ScriptPlan:
         return found
 
     def lines(self, user: int) -> list[_PlannedLine]:
-        """What user number `user`, from 1, types in one pass of the script: each line with its ``command``, the
-        ``think_s`` from the end of the last reply to its last key, and ``until``, what ends the wait for its reply.
+        """What user number `user`, from 1, types in one pass of the script.
 
-        Nothing is started, and no host is asked.
+        Each line has its ``command``, ``types``, the ``think_s`` from the end of the last reply to its last
+        key, and ``until``, what ends the wait for its reply. Nothing is started, and no host is asked.
 
         Raises
         ------
@@ -263,7 +264,8 @@ def workload(name: str) -> _Workload:
     """
     if name not in WORKLOADS:
         raise InputError(
-            f"{name}: there is no such workload; {offered(name, WORKLOADS)}; or name a script, or a file in JSON or TOML"
+            f"{name}: there is no such workload; {offered(name, WORKLOADS)}; or name a script (`thinktime "
+            f"scripts` lists them), or a file in JSON or TOML"
         )
     return _checked(_native.workload, name)
 
@@ -393,7 +395,7 @@ class Terminals:
         return _checked(self._nursery.play, *arguments)
 
     def floor(self, plan: ScriptPlan, on_progress: OnProgress) -> _Baseline | None:
-        """Response time of an empty command on the channel of `plan`; None if its `baseline_s` is 0 or too short.
+        """Response time of an empty command on the channel of `plan`; None if `baseline_s` is 0 or too short.
 
         Raises
         ------
@@ -412,9 +414,7 @@ class Terminals:
         InputError, WorkError
             As `prepare`.
         """
-        return _checked(
-            self._nursery.play_script, plan.options(), floor, writer.native, _typed(on_progress)
-        )
+        return _checked(self._nursery.play_script, plan.options(), floor, writer.native, _typed(on_progress))
 
     def measure_direct(self, array_bytes: int, on_progress: OnProgress) -> list[_DirectCost]:
         """Costs of one fork, minor page fault and context switch, measured here with an exact CPU clock.
@@ -499,7 +499,7 @@ class Played(Result):
     floor: _Baseline | None
     """Times of an interaction that requests nothing, measured before; None if they were not."""
     driver_problem: str | None
-    """Why the response times are those of the driver too, and not of the system alone; None if they are not."""
+    """Why the response times are those of the driver too; None if they are those of the system alone."""
     recording: _RecordSummary | None
     """Summary of the recorder; None if nothing was recorded."""
 
@@ -580,8 +580,9 @@ def play_into(
     on_progress: OnProgress,
     facts: Mapping[str, object] | None = None,
 ) -> Played:
-    """Result of a play of `plan` into a new log at `path`, by users who have been prepared: `Terminals.prepare` for a
-    `Plan`, `Terminals.floor` for a `ScriptPlan`.
+    """Result of a play of `plan` into a new log at `path`, by users who have been prepared.
+
+    `prepared` is what `Terminals.prepare` gives for a `Plan`, `Terminals.floor` for a `ScriptPlan`.
 
     This machine is recorded at `interval_s` unless that is None. The recording identifies users by session,
     so that each terminal is a user of the table ``users``. The manifest has the session of each user under
