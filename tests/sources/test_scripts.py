@@ -180,7 +180,7 @@ def test_what_is_no_text_or_no_file_is_told(tmp_path):
     for path, told in [
         (latin, "line 2: the text: byte 0xe9 is not UTF-8"),
         (tmp_path, "cannot be read"),
-        (tmp_path / "none.toml", "is neither a built-in script (mftn3, 6mad1) nor a file"),
+        (tmp_path / "none.toml", f"is neither a built-in script ({', '.join(builtin())}) nor a file"),
     ]:
         with pytest.raises(InputError) as error:
             read(path)

@@ -585,3 +585,38 @@ pub fn measure_direct(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_driver_that_is_late_or_busy_is_the_load() {
+        let steps = |response_s| {
+            let mean = Some(response_s);
+            let none = StepSummary {
+                users: 1,
+                n: 10,
+                unfinished: 0,
+                response_mean_s: mean,
+                response_median_s: mean,
+                response_p95_s: mean,
+                service_mean_s: None,
+            };
+            vec![none]
+        };
+        let outcome = |driver_cpu_s, lateness_mean_s| Outcome {
+            elapsed_s: 10.0,
+            driver_cpu_s,
+            lateness_mean_s,
+            ..Outcome::default()
+        };
+        assert_eq!(driver_problem(&outcome(4.9, 0.0009), &steps(0.001)), None);
+        assert_eq!(driver_problem(&outcome(0.1, 0.009), &steps(0.1)), None);
+        let busy = driver_problem(&outcome(5.1, 0.0), &steps(1.0));
+        assert_eq!(busy.as_deref(), Some("it took 51 % of a CPU"));
+        let late = driver_problem(&outcome(0.1, 0.011), &steps(0.1));
+        let words = "it sent inputs 11.0 ms late on average, where the mean response time is 100.0 ms";
+        assert_eq!(late.as_deref(), Some(words));
+    }
+}

@@ -89,6 +89,10 @@ fn both_shells_answer_and_homes_are_removed() {
         assert_eq!(paths(scratch.path()), Vec::<String>::new());
         assert_eq!(run.interactions.len() as u64, run.outcome.completed + run.outcome.unfinished);
         for one in run.interactions.iter().filter(|one| one.completion_ns.is_some()) {
+            if one.index % 4 == 0 {
+                // Nothing but the prompt: two halves of 16 digits.
+                assert_eq!(one.output_bytes, 32, "{one:?}");
+            }
             let (sent, output, end) = (one.sent_ns, one.first_output_ns, one.completion_ns);
             assert!(Some(one.arrival_ns) <= sent && sent <= output && output <= end, "{one:?}");
         }

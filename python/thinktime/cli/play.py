@@ -336,12 +336,13 @@ def _print_doubts(played: Played) -> None:
     unexpected = played.outcome["unexpected_prompts"]
     if unexpected:
         messages.failure(
-            f"thinktime: {unexpected} prompts came that no line was waiting for: lines were typed while an "
-            "earlier one still ran, so that response times are of the wrong lines; let the script wait for the "
-            "prompt, or think longer"
+            f"thinktime: {unexpected} prompts came that no line was waiting for: lines were typed while "
+            "an earlier one still ran, so that response times are of the wrong lines; let the script wait "
+            "for the prompt, or think longer"
         )
     if played.driver_problem is not None:
         messages.failure(
-            f"thinktime: the driver was the load: {played.driver_problem}; these response times are not those "
-            "of the system alone: play fewer users, let them think longer, or use --on from another machine"
+            f"thinktime: the driver was the load: {played.driver_problem}; these response times are not "
+            "those of the system alone: play fewer users, let them think longer, or use --on from another "
+            "machine"
         )

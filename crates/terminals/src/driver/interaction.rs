@@ -34,6 +34,8 @@ pub struct Interaction {
     pub first_output_ns: Option<u64>,
     /// Instant at which the driver read the prompt; `None` for an unfinished interaction.
     pub completion_ns: Option<u64>,
+    /// Bytes that the driver read before it, echo excluded.
+    pub output_bytes: u64,
     /// Report of the user's process; `None` if it never arrived.
     pub(crate) service: Option<Service>,
     /// Wall clock less monotonic clock when the input was sent [µs].
@@ -123,7 +125,8 @@ impl Interaction {
                 "page_faults_major" => reported(&|service| service.usage.page_faults_major.into()),
                 "reads" => reported(&|service| service.reads.into()),
                 "writes" => reported(&|service| service.writes.into()),
-                "output_bytes" => reported(&|service| service.output_bytes.into()),
+                // By the process that wrote them, where it says so; what was read has a carriage return for each line too.
+                "output_bytes" => service.map_or(self.output_bytes, |service| service.output_bytes).into(),
                 "forks" => reported(&|service| service.forks.into()),
                 "run_delay_s" => reported(&|service| waited(service.waits.run_delay_ns)),
                 "io_delay_s" => reported(&|service| waited(service.waits.io_delay_ns)),
@@ -169,6 +172,7 @@ mod tests {
             sent_ns: Some(1_000_100_000),
             first_output_ns: Some(1_010_000_000),
             completion_ns: Some(1_020_000_000),
+            output_bytes: 30,
             service: Some(Service {
                 user: 3,
                 began_ns: 1_000_200_000,

@@ -31,8 +31,8 @@ pub enum Ending {
 /// Content of a chunk read from a terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Heard {
-    /// True if it has anything but the echo.
-    pub output: bool,
+    /// Bytes of it that are not echo.
+    pub output_bytes: u64,
     /// True if it completes the prompt.
     pub prompt: bool,
     /// True if it ends the wait.
@@ -81,6 +81,7 @@ impl Listener {
         if output.is_empty() {
             return Heard::default();
         }
+        let output_bytes = output.len() as u64;
         let known = self.tail.len();
         self.tail.extend_from_slice(output);
         let prompt = self.has(&self.marker, known);
@@ -95,7 +96,7 @@ impl Listener {
         } else if self.tail.len() > TAIL_BYTES {
             self.tail.drain(..self.tail.len() - TAIL_BYTES);
         }
-        Heard { output: true, prompt, ended }
+        Heard { output_bytes, prompt, ended }
     }
 
     /// The chunk after the echo. What differs from the line typed is output, and no echo follows it.
@@ -145,8 +146,9 @@ mod tests {
             let mut listener = listener(Ending::Prompt);
             let (first, second) = stream.split_at(cut);
             let heard = [listener.hear(first), listener.hear(second)];
-            assert_eq!(heard[0].output, cut > 8, "cut at {cut}");
-            assert!(!heard[0].prompt && heard[1].prompt && heard[1].ended && heard[1].output, "cut at {cut}");
+            assert_eq!(heard[0].output_bytes, cut.saturating_sub(8) as u64, "cut at {cut}");
+            assert!(!heard[0].prompt && heard[1].prompt && heard[1].ended, "cut at {cut}");
+            assert_eq!(heard[0].output_bytes + heard[1].output_bytes, stream.len() as u64 - 8);
         }
     }
 

@@ -408,9 +408,10 @@ impl Driver<'_> {
                 Ok(length) => {
                     let now_ns = nanoseconds(ClockId::Monotonic);
                     let heard = seat.listener.hear(&chunk[..length]);
-                    if heard.output {
+                    if heard.output_bytes > 0 {
                         seat.output_ns = now_ns;
                         if let Some(current) = seat.current.as_mut() {
+                            current.output_bytes += heard.output_bytes;
                             let first = current.first_output_ns.is_none();
                             current.first_output_ns.get_or_insert(now_ns);
                             if let (Ending::Silence(silence_ns), true) = (&seat.ending, first) {
@@ -717,6 +718,7 @@ impl Seat {
             sent_ns: None,
             first_output_ns: None,
             completion_ns: None,
+            output_bytes: 0,
             service: None,
             wall_offset_us: wall_offset_us(),
         };

@@ -125,7 +125,7 @@ impl Typed {
         };
         let text =
             |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
-        let prompt = format!("tt_a={} tt_b={} PS1='$tt_a$tt_b ' PS2='> '", self.halves[0], self.halves[1]);
+        let prompt = format!("tt_a={} tt_b={} PS1='$tt_a$tt_b' PS2='> '", self.halves[0], self.halves[1]);
         let files = self.files(user);
         match &self.host {
             Host::Here => {
