@@ -172,9 +172,9 @@ impl Written {
             return wrong("typing", problem, "give at most 60 [s]: 0.2 is a good typist");
         }
         for (name, values) in &self.variables {
-            self::variable(name, values).or_else(|(problem, remedy)| {
+            variable(name, values).map_err(|(problem, remedy)| {
                 let place = [Place::Key("terminal"), Place::Key("variables"), Place::Key(name)];
-                Err(source.error(&place, problem, remedy))
+                source.error(&place, problem, remedy)
             })?;
         }
         let files = files(source, self.file, &self.variables)?;
