@@ -24,6 +24,7 @@ __all__ = [
     "examine_machine",
     "expand_distribution",
     "machine_schema",
+    "missing_programs",
     "mva",
     "mva_by_population",
     "mva_classes",
@@ -37,6 +38,7 @@ __all__ = [
     "record_session",
     "schedule",
     "script_demands",
+    "script_lines",
     "serve_nursery",
     "simulated_systems",
     "vocabulary",
@@ -196,8 +198,8 @@ class _Baseline(TypedDict):
     users: int
     response_s: _MedianInterval
     response_max_s: float
-    reaction_s: _MedianInterval
-    service_s: _MedianInterval
+    reaction_s: _MedianInterval | None
+    service_s: _MedianInterval | None
     driver_cpu_s: float
 
 class _Prepared(TypedDict):
@@ -217,6 +219,11 @@ class _PlayOutcome(TypedDict):
     unfinished: int
     dropped: int
     late: int
+    without_wait: int
+    timed_out: int
+    unexpected_prompts: int
+    lateness_mean_s: float
+    lateness_max_s: float
     lost: int
     driver_cpu_s: float
     stopped: bool
@@ -234,6 +241,25 @@ class _StepSummary(TypedDict):
 class _Played(TypedDict):
     outcome: _PlayOutcome
     steps: list[_StepSummary]
+    driver_problem: str | None
+
+class _ScriptOptions(TypedDict):
+    script: _Script
+    users: str
+    step_s: float
+    ramp_s: float | None
+    think: _Distribution | str | None
+    open_loop: bool
+    seed: int
+    scratch: str
+    baseline_s: float
+    on: str | None
+
+class _PlannedLine(TypedDict):
+    command: str
+    think_s: float
+    types: str
+    until: str
 
 class _DirectCost(TypedDict):
     request: str
@@ -258,6 +284,16 @@ class NativeNursery:
         writer: NativeLogWriter,
         on_progress: Callable[[_PlayProgress], bool],
     ) -> _Played: ...
+    def floor(
+        self, options: _ScriptOptions, on_progress: Callable[[_PlayProgress], bool]
+    ) -> _Baseline | None: ...
+    def play_script(
+        self,
+        options: _ScriptOptions,
+        floor: _Baseline | None,
+        writer: NativeLogWriter,
+        on_progress: Callable[[_PlayProgress], bool],
+    ) -> _Played: ...
     def rehearse(
         self, options: _PlayOptions, prepared: _Prepared, on_progress: Callable[[_PlayProgress], bool]
     ) -> _InteractionDemand: ...
@@ -271,6 +307,8 @@ def workload(name: str) -> _Workload: ...
 def read_workload(text: str) -> _Workload: ...
 def compute_loop(burst_ms: int) -> _Distribution: ...
 def schedule(users: str, step_s: float, ramp_s: float | None = None) -> _Schedule: ...
+def script_lines(options: _ScriptOptions, user: int) -> list[_PlannedLine]: ...
+def missing_programs(options: _ScriptOptions) -> list[str]: ...
 def parse_distribution(description: object) -> _Distribution: ...
 def expand_distribution(text: str) -> Any: ...
 def parse_duration(text: str) -> float: ...
@@ -473,13 +511,29 @@ class _ScriptInteraction(TypedDict):
     types: str
     think: float | _Distribution
     wait_for: NotRequired[str]
-    wait: NotRequired[Literal[False]]
+    wait_pattern: NotRequired[str]
+    wait_silence: NotRequired[float]
+    wait: NotRequired[bool]
+    time_out: NotRequired[float]
     multics: NotRequired[dict[str, float | _Distribution]]
     ctss: NotRequired[dict[str, float | _Distribution]]
+
+class _TerminalFile(TypedDict):
+    path: str
+    text: str
+
+class _Terminal(TypedDict):
+    shell: Literal["sh", "bash"]
+    needs: list[str]
+    typing: _Distribution
+    time_out: float
+    variables: dict[str, list[str]]
+    file: list[_TerminalFile]
 
 class _Script(TypedDict):
     name: str
     description: str
+    terminal: NotRequired[_Terminal]
     commands: dict[str, _ScriptCommand]
     interaction: list[_ScriptInteraction]
 

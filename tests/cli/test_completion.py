@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from thinktime.log import Log
+from thinktime.sources.scripts import builtin, read
 from thinktime.sources.simulated import find, simulate, systems
 from thinktime.sources.terminals import WORKLOADS
 from thinktime.studies import STUDIES
@@ -53,9 +54,11 @@ def test_names_are_offered(place: Path) -> None:
     names = [system.name for system in systems()]
     assert completed("thinktime simulate ", place) == set(names)
     assert completed("thinktime systems c", place) == {name for name in names if name.startswith("c")}
-    assert completed("thinktime scripts m", place) == {"mftn3"}
+    assert completed("thinktime scripts m", place) == {"mftn3", "mftn3-linux"}
     assert completed("thinktime study b", place) == {name for name in STUDIES if name.startswith("b")}
-    assert completed("thinktime play ", place) == set(WORKLOADS)
+    typed = {name for name in builtin() if read(name).is_for_terminals}
+    assert completed("thinktime play ", place) == {*WORKLOADS, *typed}
+    assert "mftn3" not in typed
 
 
 def test_parameters_are_those_of_the_system(place: Path) -> None:

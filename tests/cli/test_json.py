@@ -60,6 +60,7 @@ COMMAND_LINES = {
     "doctor": "examination",
     "record -o recorded --interval 0.1s --duration 0.3s": "recording",
     "play empty -o played --users 1 --step 0.5s --baseline 0s --no-record --think 0.1s": "play",
+    "play login-node --users 2 --dry-run": "lines",
     "config": "config",
 }
 """Kind of the answer, by command line."""

@@ -266,6 +266,9 @@ MESSAGES = {
         ("play", "mixed", "-o", taken(folder)),
         ("play", "mixed", "--think", IN_A_PATH),
         ("play", f"{IN_A_PATH}.json"),
+        ("play", f"{IN_A_PATH}.toml"),
+        ("play", "login-node", "--on", f"ssh://{IN_A_PATH}"),
+        ("play", script(folder, name=ALL, command=ALL), "--dry-run"),
     ],
     "simulate": lambda folder: [
         ("simulate", IN_A_PATH),

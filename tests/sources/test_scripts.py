@@ -180,7 +180,7 @@ def test_what_is_no_text_or_no_file_is_told(tmp_path):
     for path, told in [
         (latin, "line 2: the text: byte 0xe9 is not UTF-8"),
         (tmp_path, "cannot be read"),
-        (tmp_path / "none.toml", "is neither a built-in script (mftn3, 6mad1) nor a file"),
+        (tmp_path / "none.toml", f"is neither a built-in script ({', '.join(builtin())}) nor a file"),
     ]:
         with pytest.raises(InputError) as error:
             read(path)
@@ -268,6 +268,7 @@ def test_an_experiment_is_not_resumed_with_a_script_that_was_changed(tmp_path):
 def test_the_documentation_has_a_script_an_error_and_every_demand(tmp_path):
     docs = Path(__file__).parents[2] / "docs" / "how-to"
     assert read(docs / "scripts" / "edit-and-run.toml").systems == ("ctss", "multics")
+    assert read(docs / "scripts" / "notes.toml").is_for_terminals
     page = (docs / "write-a-script.md").read_text()
     table = page.partition("## Demands")[2].partition("##")[0]
     told = {cells[2].strip(" `") for line in table.splitlines() if len(cells := line.split("|")) > 3}

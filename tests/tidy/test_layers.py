@@ -19,7 +19,7 @@ CRATES = {
     "live": {"log"},
     "export": {"log"},
     "recorder": {"export", "live", "log", "quantities"},
-    "terminals": {"log", "quantities"},
+    "terminals": {"log", "quantities", "script"},
     "theory": set(),
     "stats": set(),
     "python": {"live", "log", "quantities", "recorder", "script", "stats", "systems", "terminals", "theory"},

@@ -13,7 +13,9 @@ use thinktime_terminals::driver::{Progress, Verdict};
 use thinktime_terminals::load::population::Schedule;
 use thinktime_terminals::load::workload::{Workload, table_iii};
 use thinktime_terminals::nursery::{self, Nursery};
-use thinktime_terminals::play::{self, Demand, PlayOptions, Played, Prepared};
+use thinktime_terminals::play::{self, Baseline, Demand, PlayOptions, Played, Prepared};
+use thinktime_terminals::shell::Planned;
+use thinktime_terminals::shell::play::{self as shell, ScriptOptions};
 use thinktime_terminals::user::direct::DirectCost;
 
 use crate::convert::Plain;
@@ -28,7 +30,9 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(workload, module)?)?;
     module.add_function(wrap_pyfunction!(read_workload, module)?)?;
     module.add_function(wrap_pyfunction!(compute_loop, module)?)?;
-    module.add_function(wrap_pyfunction!(schedule, module)?)
+    module.add_function(wrap_pyfunction!(schedule, module)?)?;
+    module.add_function(wrap_pyfunction!(script_lines, module)?)?;
+    module.add_function(wrap_pyfunction!(missing_programs, module)?)
 }
 
 /// The Python exception of a play's error: `ValueError` where an argument was wrong.
@@ -68,6 +72,18 @@ fn compute_loop(burst_ms: u32) -> PyResult<Plain<Distribution>> {
 fn schedule(users: &str, step_s: f64, ramp_s: Option<f64>) -> PyResult<Plain<Schedule>> {
     let users = users.parse().map_err(play_error)?;
     Schedule::new(users, step_s, ramp_s).map(Plain).map_err(play_error)
+}
+
+/// What a user of a script types in one pass, and when.
+#[pyfunction]
+fn script_lines(options: Plain<ScriptOptions>, user: u32) -> PyResult<Plain<Vec<Planned>>> {
+    shell::plan(&options.0, user).map(Plain).map_err(play_error)
+}
+
+/// Programs that a script needs and its host does not have.
+#[pyfunction]
+fn missing_programs(py: Python<'_>, options: Plain<ScriptOptions>) -> PyResult<Vec<String>> {
+    py.detach(|| shell::missing(&options.0)).map_err(play_error)
 }
 
 /// Serves as the nursery of the process that started this one; never returns.
@@ -130,6 +146,31 @@ impl NativeNursery {
         let writer = writer.shared();
         self.observed(py, on_progress, |nursery, observe| {
             play::play(nursery, &options.0, &prepared.0, &writer, observe)
+        })
+    }
+
+    /// Measures what an empty command takes on the channel of a script; None if it was left out.
+    fn floor(
+        &self,
+        py: Python<'_>,
+        options: Plain<ScriptOptions>,
+        on_progress: Py<PyAny>,
+    ) -> PyResult<Plain<Option<Baseline>>> {
+        self.observed(py, on_progress, |nursery, observe| shell::floor(nursery, &options.0, observe))
+    }
+
+    /// Plays a script into the log.
+    fn play_script(
+        &self,
+        py: Python<'_>,
+        options: Plain<ScriptOptions>,
+        floor: Plain<Option<Baseline>>,
+        writer: &NativeLogWriter,
+        on_progress: Py<PyAny>,
+    ) -> PyResult<Plain<Played>> {
+        let writer = writer.shared();
+        self.observed(py, on_progress, |nursery, observe| {
+            shell::play(nursery, &options.0, floor.0.as_ref(), &writer, observe)
         })
     }
 

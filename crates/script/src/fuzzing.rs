@@ -26,6 +26,15 @@ fn is_sound(outcome: Result<Script, ScriptError>) {
         // It has no demands on this system, or all of them.
         let _ = script.check_demands(system);
     }
+    for (terminal, step) in script
+        .terminal
+        .iter()
+        .flat_map(|terminal| script.interactions.iter().map(move |step| (terminal, step)))
+    {
+        let line = terminal.filled(&step.types, 1);
+        assert!(!line.contains(char::is_control), "{line:?} is one line");
+        assert!(terminal.files.iter().all(|file| !file.path.starts_with('/') && !file.path.contains("..")));
+    }
     let record = script.to_json();
     let again = Script::from_json(&record).expect("a script that was written is read");
     assert_eq!(again.to_json(), record);

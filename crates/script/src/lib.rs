@@ -31,6 +31,8 @@
 //!
 //! An interaction is: the user thinks, types the line, and, where there is a text to wait for, goes on when the
 //! reply that holds it is there; without one, the next think time begins when the line has been typed.
+//!
+//! With a table `[terminal]`, a script can be typed to a real shell too: the crate `terminals` does so.
 
 mod builtin;
 mod demand;
@@ -40,10 +42,12 @@ pub mod fuzzing;
 mod read;
 mod script;
 mod source;
+mod terminal;
 #[cfg(test)]
 mod tests;
 
-pub use builtin::BUILTIN;
+pub use builtin::{BUILTIN, SIMULATED};
 pub use demand::{Demand, SYSTEMS};
 pub use error::{ScriptError, offer};
 pub use script::{Script, Step};
+pub use terminal::{HomeFile, Shell, Terminal, Wait};

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use thinktime_engine::Distribution;
 
 use crate::source::key;
+use crate::terminal::{Terminal, Wait};
 use crate::{ScriptError, demand};
 
 /// Interactions that a user repeats in order.
@@ -15,6 +16,8 @@ pub struct Script {
     pub name: String,
     /// Description for readers; may be empty.
     pub description: String,
+    /// What it needs on a real terminal; `None` for a script of simulated users alone.
+    pub terminal: Option<Terminal>,
     /// Interactions in their order.
     pub interactions: Vec<Step>,
     /// Name of the file or built-in script, for errors.
@@ -28,8 +31,10 @@ pub struct Step {
     pub command: String,
     /// The line typed.
     pub types: String,
-    /// Text of the reply to wait for; `None`: the next think time begins as soon as the line is typed.
-    pub wait_for: Option<String>,
+    /// What ends the wait for the reply; with `Wait::No` the next think time begins as soon as the line is typed.
+    pub wait: Wait,
+    /// Time after which the reply is no longer waited for on a real terminal [s].
+    pub time_out_s: Option<f64>,
     /// True for a command whose interactions some averages leave out, as the studies of the 1970s did.
     pub heavy: bool,
     /// Think time before the line is typed [s].
@@ -51,12 +56,16 @@ impl Script {
             .iter()
             .map(|step| (step.command.clone(), json!({"heavy": step.heavy})))
             .collect();
-        json!({
+        let mut table = json!({
             "name": self.name,
             "description": self.description,
             "commands": commands,
             "interaction": self.interactions.iter().map(Step::to_json).collect::<Vec<Value>>(),
-        })
+        });
+        if let Some(terminal) = &self.terminal {
+            table["terminal"] = terminal.to_json();
+        }
+        table
     }
 
     /// For each interaction, its demands on `system` in the order of `names`.
@@ -91,6 +100,11 @@ impl Script {
 }
 
 impl Step {
+    /// True if the user waits for the reply: such an interaction has a response time.
+    pub fn waits(&self) -> bool {
+        self.wait != Wait::No
+    }
+
     /// The demand `name` on `system`, if there is one.
     fn demand(&self, system: &str, name: &str) -> Option<Distribution> {
         self.demands.get(system)?.get(name).cloned()
@@ -103,10 +117,10 @@ impl Step {
             ("types".into(), json!(self.types)),
             ("think".into(), short(&self.think)),
         ]);
-        match &self.wait_for {
-            Some(text) => table.insert("wait_for".into(), json!(text)),
-            None => table.insert("wait".into(), json!(false)),
-        };
+        self.wait.add_to(&mut table);
+        if let Some(seconds) = self.time_out_s {
+            table.insert("time_out".into(), json!(seconds));
+        }
         for (system, demands) in &self.demands {
             let demands: Map<String, Value> =
                 demands.iter().map(|(name, demand)| (name.clone(), short(demand))).collect();

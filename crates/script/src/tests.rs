@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::{BUILTIN, SYSTEMS, Script};
+use crate::{BUILTIN, SYSTEMS, Script, Wait};
 
 const COMMANDS: &str = r#"
 [commands.edm.multics]
@@ -44,7 +44,7 @@ fn what_an_interaction_says_goes_before_its_command_and_the_script() {
     assert_eq!(script.interactions.len(), 3);
     let [edm, fortran, again] = script.interactions.as_slice() else { panic!("three") };
     assert_eq!(fortran, again);
-    assert_eq!((edm.wait_for.as_deref(), fortran.wait_for.as_deref()), (Some("Edit."), None));
+    assert_eq!((&edm.wait, &fortran.wait), (&Wait::Text("Edit.".into()), &Wait::No));
     assert_eq!((edm.heavy, fortran.heavy), (false, true));
     assert_eq!((edm.think.mean(), fortran.think.mean()), (30.0, 10.0));
     let names = ["lines", "cpu", "pages", "first_output"];
@@ -66,7 +66,8 @@ fn the_manifest_holds_the_whole_script() {
     let unknown = Script::from_json(&json!("mftn4")).unwrap_err().to_string();
     assert_eq!(
         unknown,
-        "script: \"mftn4\": there is no such built-in script; did you mean \"mftn3\"? there are: mftn3, 6mad1"
+        "script: \"mftn4\": there is no such built-in script; did you mean \"mftn3\"? there are: mftn3, 6mad1, \
+         mftn3-linux, login-node, shell-admin, data-science"
     );
 }
 
@@ -75,7 +76,7 @@ fn the_manifest_holds_the_whole_script() {
 fn the_standard_scripts_have_the_totals_of_the_memorandum() {
     for (name, system, total) in [("mftn3", "multics", 20.46), ("6mad1", "ctss", 42.96)] {
         let script = Script::from_json(&json!(name)).unwrap();
-        let waiting = |steps: &[crate::Step]| steps.iter().filter(|step| step.wait_for.is_some()).count();
+        let waiting = |steps: &[crate::Step]| steps.iter().filter(|step| step.waits()).count();
         assert_eq!((script.interactions.len(), waiting(&script.interactions)), (66, 34));
         assert_eq!(waiting(&script.interactions[..33]), 17);
         assert!(
@@ -87,6 +88,37 @@ fn the_standard_scripts_have_the_totals_of_the_memorandum() {
         for (other, _) in SYSTEMS {
             assert_eq!(script.check_demands(other).is_ok(), *other == system, "{name} on {other}");
         }
+    }
+}
+
+/// The twin for Linux does what the standard script does, with and without waiting at the same places as far as its
+/// editor answers.
+#[test]
+fn the_twin_for_linux_is_a_twin() {
+    let of = |name: &str| Script::from_json(&json!(name)).unwrap();
+    let (multics, linux) = (of("mftn3"), of("mftn3-linux"));
+    let waiting = |script: &Script, half: std::ops::Range<usize>| {
+        let steps = script.interactions[half].iter().filter(|step| step.waits());
+        steps.map(|step| step.command.clone()).collect::<Vec<_>>()
+    };
+    for half in [0..33, 33..66] {
+        let here = waiting(&linux, half.clone());
+        let named = waiting(&multics, half).into_iter().map(|command| match command.as_str() {
+            "edm" => "ed".to_owned(),
+            "fortran" => "cc".into(),
+            "a.-prime & prime" => "run".into(),
+            "setacl" => "setfacl".into(),
+            _ => command,
+        });
+        assert_eq!(here, named.collect::<Vec<_>>());
+    }
+    assert!(linux.interactions.iter().all(|step| step.think.fixed().is_some_and(|s| s.seconds() == 30.0)));
+    // No script names a file outside a home, or a variable that it does not have: `parse` refuses both.
+    for name in crate::SIMULATED {
+        assert!(of(name).terminal.is_none(), "{name}");
+    }
+    for name in BUILTIN.iter().filter(|name| !crate::SIMULATED.contains(name)) {
+        assert!(of(name).terminal.is_some(), "{name}");
     }
 }
 
@@ -125,7 +157,7 @@ fn what_is_wrong_with_an_interaction_is_named_with_its_line() {
         (
             edited("wait_for", "waits_for"),
             "my.toml, line 17: interaction 1 (edm): \"waits_for\" is an unknown key; did you mean \"wait_for\"? there are: \
-             command, types, wait_for, wait, think, repeat, multics, ctss",
+             command, types, wait_for, wait_pattern, wait_silence, wait, time_out, think, repeat, multics, ctss",
         ),
         (
             edited("[[interaction]]", "[interaction]"),
@@ -202,6 +234,125 @@ fn what_is_wrong_with_the_whole_is_named_with_its_line() {
     ]);
 }
 
+const TERMINAL: &str = r#"
+name = "shell"
+think = 1
+
+[terminal]
+shell = "bash"
+needs = ["cc", "g++"]
+typing = "exponential(mean=0.2)"
+time_out = 5
+variables = { project = ["alpha", "beta"] }
+
+[[terminal.file]]
+path = "src/main.c"
+text = "main() { return {{user}}; }\n"
+
+[commands]
+ed = {}
+
+[[interaction]]
+command = "ed"
+types = "ed src/{{project}}.c {{"
+wait_pattern = '^[0-9]+\r?$'
+time_out = 2.5
+
+[[interaction]]
+command = "ed"
+types = "q"
+
+[[interaction]]
+command = "ed"
+types = "top"
+wait_silence = 0.5
+"#;
+
+fn terminal_with(from: &str, to: &str) -> String {
+    assert!(TERMINAL.contains(from), "{from}");
+    match Script::parse(&TERMINAL.replacen(from, to, 1), "my.toml") {
+        Err(error) => error.to_string(),
+        Ok(_) => "accepted".into(),
+    }
+}
+
+#[test]
+fn a_script_for_a_terminal_has_the_defaults_of_its_table() {
+    let script = Script::parse(TERMINAL, "my.toml").unwrap();
+    let waits: Vec<&Wait> = script.interactions.iter().map(|step| &step.wait).collect();
+    assert_eq!(waits, [&Wait::Pattern(r"^[0-9]+\r?$".into()), &Wait::Prompt, &Wait::Silence(0.5)]);
+    let times_out: Vec<_> = script.interactions.iter().map(|step| step.time_out_s).collect();
+    assert_eq!(times_out, [Some(2.5), Some(5.0), Some(5.0)]);
+    let terminal = script.terminal.as_ref().unwrap();
+    let filled = |user| terminal.filled(&script.interactions[0].types, user);
+    // An opening without an end is text, and after the last value comes the first.
+    assert_eq!(
+        [filled(1), filled(2), filled(3)].map(|line| line.replace("src/", "")),
+        ["ed alpha.c {{", "ed beta.c {{", "ed alpha.c {{"]
+    );
+    assert_eq!(terminal.filled(&terminal.files[0].text, 7), "main() { return 7; }\n");
+    let back = Script::from_json(&script.to_json()).unwrap();
+    assert_eq!(back.to_json(), script.to_json());
+    assert_eq!(back.terminal, script.terminal);
+}
+
+#[test]
+fn what_is_wrong_with_a_terminal_is_named_with_its_line() {
+    check([
+        (
+            terminal_with("\"cc\"", "\"cc; id\""),
+            "my.toml, line 7: terminal: needs: \"cc; id\" is not the name of a program; give the name of a program, such as \
+             \"git\", without a folder",
+        ),
+        (
+            terminal_with("src/main.c", "../main.c"),
+            "my.toml, line 13: terminal: file[0]: path: \"../main.c\" is not a path below the home; give a path below the user's \
+             home, such as \"src/main.c\": letters, digits, and . _ - /",
+        ),
+        (
+            terminal_with("{{user}}", "{{usr}}"),
+            "my.toml, line 14: terminal: file[0]: text: there is no variable \"usr\"; did you mean \"user\"? there are: user, \
+             project; or add it to [terminal.variables]",
+        ),
+        (
+            terminal_with("src/{{project}}.c {{", "{{projekt}}"),
+            "my.toml, line 21: interaction 1 (ed): types: there is no variable \"projekt\"; did you mean \"project\"? there are: \
+             user, project; or add it to [terminal.variables]",
+        ),
+        (
+            terminal_with("\"bash\"", "\"zsh\""),
+            "my.toml, line 6: terminal: shell: unknown variant `zsh`, expected `sh` or `bash`; give \"sh\" or \"bash\"",
+        ),
+        (
+            terminal_with("wait_silence = 0.5", "wait_silence = 0"),
+            "my.toml, line 32: interaction 3 (ed): wait_silence: 0 is out of range; give a number above 0, at most 86400 [s]",
+        ),
+        (
+            terminal_with("time_out = 2.5", "wait_silence = 0.5"),
+            "my.toml, line 23: interaction 1 (ed): wait_silence: is given together with wait_pattern; leave one of them out",
+        ),
+        (
+            terminal_with("wait_silence = 0.5", "wait_silence = 0.5\nwait = false"),
+            "my.toml, line 32: interaction 3 (ed): wait_silence: is given together with wait = false; leave one of them out",
+        ),
+        (
+            edited("wait_for = \"Edit.\"", "wait_silence = 1"),
+            "my.toml, line 17: interaction 1 (edm): wait_silence: means something on a real terminal only; add [terminal] for a \
+             script that is played on a real terminal, or leave it out",
+        ),
+    ]);
+    for path in ["/etc/passwd", "a/../../b", "~/x", "", "a//b/", "-x", "a b", "a'b", "$HOME", "./a"] {
+        let message = terminal_with("src/main.c", path);
+        assert!(message.starts_with("my.toml, line 13: terminal: file[0]: path: "), "{path}: {message}");
+    }
+    let pattern = terminal_with(r"^[0-9]+\r?$", "(");
+    assert!(
+        pattern.contains("line 22: interaction 1 (ed): wait_pattern: is not a regular expression"),
+        "{pattern}"
+    );
+    assert!(terminal_with(r"^[0-9]+\r?$", "a*").contains("matches a reply that has not begun"));
+}
+
 #[test]
 fn a_demand_forgotten_is_found_where_it_is_needed() {
     let ctss = "\n[commands.edm.ctss]\ncpu = 1\nwords = 9000\ndisk = 0\nlines = 1\n";
@@ -234,6 +385,17 @@ fn any_value() -> impl Strategy<Value = serde_json::Value> {
         "heavy",
         "multics",
         "cpu",
+        "terminal",
+        "shell",
+        "needs",
+        "typing",
+        "time_out",
+        "variables",
+        "file",
+        "path",
+        "text",
+        "wait_pattern",
+        "wait_silence",
     ];
     let word = prop::sample::select(words.to_vec());
     let leaf = prop_oneof![
@@ -264,9 +426,10 @@ proptest! {
     fn a_damaged_script_is_a_script_or_an_error(
         at in any::<prop::sample::Index>(),
         length in 0usize..12,
+        on_a_terminal in any::<bool>(),
         put in "[\\[\\]{}=\",.0-9a-z\\n _-]{0,8}",
     ) {
-        let whole: Vec<char> = text(TOP, EDM).chars().collect();
+        let whole: Vec<char> = if on_a_terminal { TERMINAL.into() } else { text(TOP, EDM) }.chars().collect();
         let start = at.index(whole.len());
         let end = (start + length).min(whole.len());
         let damaged: String = whole[..start].iter().copied().chain(put.chars()).chain(whole[end..].iter().copied()).collect();

@@ -11,6 +11,7 @@
 //! - [`load`]: the work of an interaction, the number of users over time, and the random numbers;
 //! - [`driver`]: types the inputs, reads the output, and times both;
 //! - [`nursery`]: starts the users' processes, and ensures that none outlives the play;
+//! - [`shell`]: users who type the lines of a script to a real shell, here or over ssh;
 //! - [`user`]: the code of those processes, and measurements of the cost of a fork, page fault or context switch;
 //! - [`play`](mod@play): calibration, baseline and play, written to a log.
 //!
@@ -26,6 +27,7 @@ pub mod interval;
 pub mod load;
 pub mod nursery;
 pub mod play;
+pub mod shell;
 pub mod user;
 
 pub use error::TerminalsError;

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::{Deserialize, Serialize};
@@ -11,6 +11,7 @@ use thinktime_log::{Row, SharedWriter, TableId, Value, vocabulary};
 use thinktime_quantities::Distribution;
 
 use crate::driver::interaction::{Interaction, schema, user_label, wall_offset_us};
+use crate::driver::work::Synthetic;
 use crate::driver::{Observer, Outcome, Play, Progress, Verdict, drive};
 use crate::error::{Context, TerminalsError};
 use crate::interval::{MedianInterval, median_interval};
@@ -54,31 +55,7 @@ impl PlayOptions {
     /// The first option that is not, with the remedy.
     pub fn check(&self) -> Result<Schedule, TerminalsError> {
         self.workload.check()?;
-        if self.open_loop && self.think.mean() < 0.001 {
-            // With a mean of 0 an open-loop play would have infinitely many inputs.
-            let problem = format!("a mean of {} s between inputs is too short", self.think.mean());
-            return Err(TerminalsError::input(
-                "--think",
-                problem,
-                "give a mean of at least 1 ms for an open-loop play",
-            ));
-        }
-        if !(0.0..=3600.0).contains(&self.baseline_s) {
-            let problem = format!("{} s is not between 0 and 3600 s", self.baseline_s);
-            return Err(TerminalsError::input(
-                "--baseline",
-                problem,
-                "give a time such as 5s, or 0s for none",
-            ));
-        }
-        if !self.scratch.is_dir() {
-            let item = format!("--scratch {}", self.scratch.display());
-            return Err(TerminalsError::input(
-                item,
-                "is not a folder",
-                "name a folder that you may write to",
-            ));
-        }
+        check_common(self.open_loop, self.think.mean(), self.baseline_s, &self.scratch)?;
         Schedule::new(self.users, self.step_s, self.ramp_s)
     }
 
@@ -93,6 +70,33 @@ impl PlayOptions {
     }
 }
 
+/// Checks the options that every play has.
+pub(crate) fn check_common(
+    open_loop: bool,
+    think_mean_s: f64,
+    baseline_s: f64,
+    scratch: &Path,
+) -> Result<(), TerminalsError> {
+    if open_loop && think_mean_s < 0.001 {
+        // With a mean of 0 an open-loop play would have infinitely many inputs.
+        let problem = format!("a mean of {think_mean_s} s between inputs is too short");
+        return Err(TerminalsError::input(
+            "--think",
+            problem,
+            "give a mean of at least 1 ms for an open-loop play",
+        ));
+    }
+    if !(0.0..=3600.0).contains(&baseline_s) {
+        let problem = format!("{baseline_s} s is not between 0 and 3600 s");
+        return Err(TerminalsError::input("--baseline", problem, "give a time such as 5s, or 0s for none"));
+    }
+    if !scratch.is_dir() {
+        let item = format!("--scratch {}", scratch.display());
+        return Err(TerminalsError::input(item, "is not a folder", "name a folder that you may write to"));
+    }
+    Ok(())
+}
+
 /// Times of an empty interaction: a lower bound of every response time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Baseline {
@@ -104,10 +108,10 @@ pub struct Baseline {
     pub response_s: MedianInterval,
     /// Longest response time [s].
     pub response_max_s: f64,
-    /// Time from due input to the first slice of service [s].
-    pub reaction_s: MedianInterval,
-    /// CPU time of the user's process [s].
-    pub service_s: MedianInterval,
+    /// Time from due input to the first slice of service [s]; `None` where the user's process does not report it.
+    pub reaction_s: Option<MedianInterval>,
+    /// CPU time of the user's process [s]; `None` likewise.
+    pub service_s: Option<MedianInterval>,
     /// CPU time of the driver per interaction [s].
     pub driver_cpu_s: f64,
 }
@@ -156,11 +160,21 @@ fn baseline(
     let users = Users { from: BASELINE_USERS, to: BASELINE_USERS, by: 1 };
     let schedule = Schedule::new(users, options.baseline_s, None)?;
     // Closed even before an open-loop play: inputs that queue would not measure the baseline.
-    let play = Play { program: &program, schedule: &schedule, think: &options.think, open_loop: false };
+    let work = Synthetic { program: &program, think: &options.think };
+    summary(nursery, &Play { work: &work, schedule: &schedule, open_loop: false }, BASELINE_USERS, observe)
+}
+
+/// Plays interactions that request nothing, and summarises their times; `None` if none was completed.
+pub(crate) fn summary(
+    nursery: &Nursery,
+    play: &Play<'_>,
+    users: u32,
+    observe: &mut Observer<'_>,
+) -> Result<Option<Baseline>, TerminalsError> {
     let mut done = Vec::new();
     let outcome = drive(
         nursery,
-        &play,
+        play,
         &mut |interactions| {
             done.extend(interactions.into_iter().filter(|interaction| interaction.completion_ns.is_some()));
             Ok(())
@@ -173,12 +187,14 @@ fn baseline(
     if done.is_empty() {
         return Ok(None);
     }
-    let of =
-        |value: fn(&Interaction) -> Option<f64>| median_interval(done.iter().filter_map(value).collect());
-    Ok(Some(Baseline {
+    let of = |value: fn(&Interaction) -> Option<f64>| {
+        let values: Vec<f64> = done.iter().filter_map(value).collect();
+        (!values.is_empty()).then(|| median_interval(values))
+    };
+    Ok(of(Interaction::response_s).map(|response_s| Baseline {
         n: done.len(),
-        users: BASELINE_USERS,
-        response_s: of(Interaction::response_s),
+        users,
+        response_s,
         response_max_s: done.iter().filter_map(Interaction::response_s).fold(0.0, f64::max),
         reaction_s: of(Interaction::reaction_s),
         service_s: of(Interaction::service_s),
@@ -217,8 +233,8 @@ pub fn rehearse(
 ) -> Result<Demand, TerminalsError> {
     let schedule = options.check()?;
     let program = options.program(&prepared.calibration);
-    let play =
-        Play { program: &program, schedule: &schedule, think: &options.think, open_loop: options.open_loop };
+    let work = Synthetic { program: &program, think: &options.think };
+    let play = Play { work: &work, schedule: &schedule, open_loop: options.open_loop };
     let workload = &options.workload;
     let (mut beyond_loop_s, mut responses_s) = (Vec::new(), Vec::new());
     let outcome = drive(
@@ -294,6 +310,8 @@ pub struct Played {
     pub outcome: Outcome,
     /// Summaries by the number of users, ascending.
     pub steps: Vec<StepSummary>,
+    /// Why the response times are those of the driver too; `None` if they are not.
+    pub driver_problem: Option<String>,
 }
 
 /// Plays into the log: rows of `interactions`, one event for each change of the population, and the key
@@ -310,18 +328,29 @@ pub fn play(
 ) -> Result<Played, TerminalsError> {
     let schedule = options.check()?;
     let program = options.program(&prepared.calibration);
+    let work = Synthetic { program: &program, think: &options.think };
+    let play = Play { work: &work, schedule: &schedule, open_loop: options.open_loop };
+    into_log(nursery, &play, writer, observe, &|outcome| facts(options, prepared, &schedule, outcome))
+}
+
+/// Plays into the log, with `facts` as the key `terminals` of the session: first without an outcome, then with it.
+pub(crate) fn into_log(
+    nursery: &Nursery,
+    play: &Play<'_>,
+    writer: &SharedWriter,
+    observe: &mut Observer<'_>,
+    facts: &dyn Fn(Option<&Outcome>) -> Json,
+) -> Result<Played, TerminalsError> {
     // Tables are declared before the first user types: a failure of the log must not cost a play.
     let mut register = Register::open(writer)?;
     // Already now: the log of a play that is killed then describes the play.
-    writer_of(writer)?.set("terminals", facts(options, prepared, &schedule, None))?;
-    let play =
-        Play { program: &program, schedule: &schedule, think: &options.think, open_loop: options.open_loop };
+    writer_of(writer)?.set("terminals", facts(None))?;
     // The observer notices a change of the population, the next append writes it.
     let changes = RefCell::new(Vec::new());
     let mut last_users = 0;
     let outcome = drive(
         nursery,
-        &play,
+        play,
         &mut |interactions| register.append(interactions, changes.take()),
         &mut |progress: &Progress| {
             if progress.users != last_users {
@@ -331,11 +360,45 @@ pub fn play(
             observe(progress)
         },
     )?;
-    if outcome.lost > 0 {
-        writer_of(writer)?.incident("user_lost", "a user's process died before the play ended")?;
+    let steps = register.summaries();
+    let driver_problem = driver_problem(&outcome, &steps);
+    let incidents = [
+        ("user_lost", u64::from(outcome.lost), "a user's process died before the play ended"),
+        ("timed_out", outcome.timed_out, "a reply was waited for in vain; the user logged in again"),
+        ("prompt_unexpected", outcome.unexpected_prompts, "a prompt that no input was waiting for"),
+        (
+            "driver_was_load",
+            u64::from(driver_problem.is_some()),
+            "response times are those of the driver too",
+        ),
+    ];
+    for (kind, _, detail) in incidents.iter().filter(|(_, count, _)| *count > 0) {
+        writer_of(writer)?.incident(kind, detail)?;
     }
-    writer_of(writer)?.set("terminals", facts(options, prepared, &schedule, Some(&outcome)))?;
-    Ok(Played { outcome, steps: register.summaries() })
+    writer_of(writer)?.set("terminals", facts(Some(&outcome)))?;
+    Ok(Played { outcome, steps, driver_problem })
+}
+
+/// Largest share of a CPU that the driver may take: beyond it, it has hardly time to be punctual.
+const DRIVER_CPU_MAX: f64 = 0.5;
+/// Largest mean lateness of inputs as a share of the mean response time, from a millisecond on.
+const LATENESS_MAX: f64 = 0.1;
+
+/// Why the response times are those of the driver too; `None` if they are not.
+fn driver_problem(outcome: &Outcome, steps: &[StepSummary]) -> Option<String> {
+    let share = outcome.driver_cpu_s / outcome.elapsed_s.max(1e-9);
+    if share > DRIVER_CPU_MAX {
+        return Some(format!("it took {:.0} % of a CPU", 100.0 * share));
+    }
+    let n: usize = steps.iter().map(|step| step.n).sum();
+    let total_s: f64 = steps.iter().filter_map(|step| Some(step.response_mean_s? * step.n as f64)).sum();
+    let (mean_s, late_s) = (total_s / n.max(1) as f64, outcome.lateness_mean_s);
+    (late_s > (LATENESS_MAX * mean_s).max(1e-3)).then(|| {
+        let (late_ms, mean_ms) = (1e3 * late_s, 1e3 * mean_s);
+        format!(
+            "it sent inputs {late_ms:.1} ms late on average, where the mean response time is {mean_ms:.1} ms"
+        )
+    })
 }
 
 /// Wall-clock time [µs since 1970 UTC].
@@ -375,14 +438,19 @@ fn facts(options: &PlayOptions, prepared: &Prepared, schedule: &Schedule, outcom
         "calibration": prepared.calibration,
         "floor": prepared.baseline,
     });
-    if let (Some(outcome), Json::Object(facts)) = (outcome, &mut facts) {
+    add_outcome(&mut facts, outcome);
+    facts
+}
+
+/// Adds the outcome of a play that is over to the description of it.
+pub(crate) fn add_outcome(facts: &mut Json, outcome: Option<&Outcome>) {
+    if let (Some(outcome), Json::Object(facts)) = (outcome, facts) {
         let sessions: BTreeMap<String, String> =
             outcome.sessions.iter().map(|(user, id)| (user_label(*user), format!("session:{id}"))).collect();
         let mut counts = json!(outcome);
         counts["sessions"] = json!(sessions);
         facts.insert("outcome".into(), counts);
     }
-    facts
 }
 
 /// Appends interactions to the log and summarises them by the number of users.
@@ -433,7 +501,8 @@ impl Register<'_> {
             let tally = self.by_users.entry(interaction.population).or_default();
             match interaction.response_s() {
                 Some(response_s) => tally.responses_s.push(response_s),
-                None => tally.unfinished += 1,
+                None if interaction.waited => tally.unfinished += 1,
+                None => {}
             }
             if let Some(service_s) = interaction.service_s() {
                 tally.service_s += service_s;
@@ -514,5 +583,40 @@ pub fn measure_direct(
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_driver_that_is_late_or_busy_is_the_load() {
+        let steps = |response_s| {
+            let mean = Some(response_s);
+            let none = StepSummary {
+                users: 1,
+                n: 10,
+                unfinished: 0,
+                response_mean_s: mean,
+                response_median_s: mean,
+                response_p95_s: mean,
+                service_mean_s: None,
+            };
+            vec![none]
+        };
+        let outcome = |driver_cpu_s, lateness_mean_s| Outcome {
+            elapsed_s: 10.0,
+            driver_cpu_s,
+            lateness_mean_s,
+            ..Outcome::default()
+        };
+        assert_eq!(driver_problem(&outcome(4.9, 0.0009), &steps(0.001)), None);
+        assert_eq!(driver_problem(&outcome(0.1, 0.009), &steps(0.1)), None);
+        let busy = driver_problem(&outcome(5.1, 0.0), &steps(1.0));
+        assert_eq!(busy.as_deref(), Some("it took 51 % of a CPU"));
+        let late = driver_problem(&outcome(0.1, 0.011), &steps(0.1));
+        let words = "it sent inputs 11.0 ms late on average, where the mean response time is 100.0 ms";
+        assert_eq!(late.as_deref(), Some(words));
     }
 }

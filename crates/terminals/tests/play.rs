@@ -8,6 +8,7 @@ use thinktime_quantities::Distribution;
 use thinktime_terminals::Program;
 use thinktime_terminals::TerminalsError;
 use thinktime_terminals::driver::interaction::Interaction;
+use thinktime_terminals::driver::work::Synthetic;
 use thinktime_terminals::driver::{Outcome, Play, Progress, Verdict, drive};
 use thinktime_terminals::load::population::Schedule;
 use thinktime_terminals::load::workload::{Class, Workload};
@@ -38,7 +39,8 @@ fn run(workload: Workload, users: &str, completed: u64, think: Distribution, ope
     let program =
         Program { seed: 1, workload, steps_per_s: calibrate().steps_per_s, scratch: std::env::temp_dir() };
     let schedule = Schedule::new(users.parse().expect("users"), 3600.0, None).expect("a schedule");
-    let play = Play { program: &program, schedule: &schedule, think: &think, open_loop };
+    let work = Synthetic { program: &program, think: &think };
+    let play = Play { work: &work, schedule: &schedule, open_loop };
     let mut interactions = Vec::new();
     let outcome = drive(
         &nursery,
@@ -193,7 +195,8 @@ fn a_dead_user_leaves_an_unfinished_row_and_the_play_goes_on() {
         Program { seed: 1, workload: one_class(class), steps_per_s: 1e9, scratch: std::env::temp_dir() };
     let schedule = Schedule::new("2".parse().expect("users"), 3.0, None).expect("a schedule");
     let think = constant(0.01);
-    let play = Play { program: &program, schedule: &schedule, think: &think, open_loop: false };
+    let work = Synthetic { program: &program, think: &think };
+    let play = Play { work: &work, schedule: &schedule, open_loop: false };
     let mut interactions: Vec<Interaction> = Vec::new();
     let mut killed = false;
     let outcome = drive(
@@ -247,7 +250,8 @@ fn a_scratch_folder_that_cannot_be_used_is_named() {
     };
     let schedule = Schedule::new("1".parse().expect("users"), 5.0, None).expect("a schedule");
     let think = constant(0.01);
-    let play = Play { program: &program, schedule: &schedule, think: &think, open_loop: false };
+    let work = Synthetic { program: &program, think: &think };
+    let play = Play { work: &work, schedule: &schedule, open_loop: false };
     let error = drive(&nursery, &play, &mut |_| Ok(()), &mut |_| Verdict::Continue).expect_err("cannot play");
     assert!(matches!(&error, TerminalsError::User { user: 1, .. }), "{error}");
     assert!(error.to_string().contains("/proc/nowhere"), "{error}");
@@ -270,7 +274,8 @@ fn nothing_is_left_when_the_nursery_closes() {
             };
             let schedule = Schedule::new("5".parse().expect("users"), 0.3, None).expect("a schedule");
             let think = constant(0.01);
-            let play = Play { program: &program, schedule: &schedule, think: &think, open_loop: false };
+            let work = Synthetic { program: &program, think: &think };
+            let play = Play { work: &work, schedule: &schedule, open_loop: false };
             let played = drive(&nursery, &play, &mut |_| Ok(()), &mut |_| Verdict::Continue).is_ok();
             let during = children_of(own);
             nursery.close();
@@ -346,7 +351,7 @@ fn a_play_fills_the_log() {
     assert!(
         baseline.n > 5
             && baseline.response_s.median > 0.0
-            && baseline.service_s.median < baseline.response_s.median
+            && baseline.service_s.expect("reported").median < baseline.response_s.median
     );
     let played = play(&nursery, &options, &prepared, &writer, &mut |progress: &Progress| {
         levels.push(progress.users);
@@ -384,7 +389,8 @@ fn the_observer_ends_the_play_at_once() {
     };
     let schedule = Schedule::new("2".parse().expect("users"), 3600.0, None).expect("a schedule");
     let think = constant(3600.0);
-    let play = Play { program: &program, schedule: &schedule, think: &think, open_loop: false };
+    let work = Synthetic { program: &program, think: &think };
+    let play = Play { work: &work, schedule: &schedule, open_loop: false };
     let outcome = drive(&nursery, &play, &mut |_| Ok(()), &mut |progress| match progress.elapsed_s < 0.3 {
         true => Verdict::Continue,
         false => Verdict::Stop,

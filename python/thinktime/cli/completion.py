@@ -68,10 +68,11 @@ def scripts() -> list[str]:
 
 
 def workloads() -> list[str]:
-    """Names of the built-in workloads."""
+    """Names of the built-in workloads, and of the scripts that can be typed to a shell."""
+    from thinktime.sources.scripts import builtin, read
     from thinktime.sources.terminals import WORKLOADS
 
-    return list(WORKLOADS)
+    return [*WORKLOADS, *(name for name in builtin() if read(name).is_for_terminals)]
 
 
 def studies() -> list[str]:

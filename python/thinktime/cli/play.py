@@ -1,10 +1,10 @@
-"""`thinktime play`: synthetic interactive users on this machine, recorded while they play."""
+"""`thinktime play`: interactive users at real terminals, recorded while they play."""
 
 from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict, cast
 
 import typer
 
@@ -15,18 +15,21 @@ from thinktime.quantity import parse_bytes, parse_seconds
 
 if TYPE_CHECKING:
     from thinktime._native import _Distribution, _Workload
-    from thinktime.sources.terminals import Plan, Played
+    from thinktime.sources.scripts import Script
+    from thinktime.sources.terminals import Plan, Played, ScriptPlan
 
 
 Users = Annotated[
     str, typer.Option("--users", metavar="N|A..B|A..B..STEP", help="Number of users; a range rises in steps.")
 ]
 Think = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--think",
         metavar="DISTRIBUTION",
-        help="Think time: 2s every time, exponential(mean=2s), uniform(low=1s,high=3s), or another kind.",
+        help="Think time: 2s every time, exponential(mean=2s), uniform(low=1s,high=3s), or another kind. "
+        "Without it, that of the script; of a workload, exponential(mean=2s).",
+        show_default=False,
     ),
 ]
 Burst = Annotated[
@@ -41,22 +44,61 @@ Workload = Annotated[
     str,
     typer.Argument(
         metavar="WORKLOAD",
-        help="prototype, mixed or empty; or the JSON file of your own workload.",
+        help="prototype, mixed or empty; the JSON file of your own workload; a script for a real shell, such "
+        "as login-node; or the TOML file of your own script.",
         autocompletion=completion.workloads,
     ),
 ]
+
+Step = Annotated[str, typer.Option("--step", metavar="TIME", help="Time for each number of users.")]
+Ramp = Annotated[
+    str, typer.Option("--ramp", metavar="TIME", help="Add the users evenly over TIME, not in steps.")
+]
+On = Annotated[
+    str,
+    typer.Option(
+        "--on",
+        metavar="ssh://HOST",
+        help="Host on which the users of a script log in, as ssh://[USER@]HOST[:PORT].",
+    ),
+]
+Record = Annotated[
+    bool | None,
+    typer.Option(
+        "--record/--no-record",
+        help="Record this machine too, as is the default where the users play on it.",
+        show_default=False,
+    ),
+]
+Scratch = Annotated[
+    Path | None,
+    typer.Option("--scratch", metavar="DIR", help="Folder of the users' scratch files, or of their homes."),
+]
+Show = Annotated[bool, typer.Option("--show", help="Print the workload or the script as JSON; play nothing.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Print all that the users of a script would type; start nothing.")
+]
+
+
+class _Common(TypedDict):
+    """Fields that the plans of a workload and of a script share."""
+
+    users: str
+    step_s: float
+    ramp_s: float | None
+    open_loop: bool
+    seed: int
+    scratch: Path
+    baseline_s: float
 
 
 def command(
     workload: Workload,
     users: Users = "12",
-    step: Annotated[
-        str, typer.Option("--step", metavar="TIME", help="Time for each number of users.")
-    ] = "20s",
-    ramp: Annotated[
-        str, typer.Option("--ramp", metavar="TIME", help="Add the users evenly over TIME, not in steps.")
-    ] = "",
-    think: Think = "exponential(mean=2s)",
+    step: Step = "20s",
+    ramp: Ramp = "",
+    think: Think = None,
+    on: On = "",
     open_loop: Annotated[
         bool, typer.Option("--open-loop", help="Each user types every --think, whatever the system does.")
     ] = False,
@@ -65,20 +107,19 @@ def command(
     interval: Annotated[
         str, typer.Option("--interval", metavar="TIME", help="Mean recording interval.")
     ] = "0.5s",
-    record: Annotated[bool, typer.Option("--record/--no-record", help="Record this machine too.")] = True,
+    record: Record = None,
     burst: Burst = None,
     array: Annotated[
         str, typer.Option("--array", metavar="SIZE", help="Resident array of each process, such as 64MB.")
     ] = "",
-    scratch: Annotated[
-        Path | None, typer.Option("--scratch", metavar="DIR", help="Folder of the users' scratch files.")
-    ] = None,
+    scratch: Scratch = None,
     baseline: Baseline = "4s",
     force: Annotated[bool, typer.Option("--force", help="Replace an existing log.")] = False,
     form: Annotated[SectionForm, typer.Option("--format", help="Format of the results.")] = "text",
-    show: Annotated[bool, typer.Option("--show", help="Print the workload as JSON; play nothing.")] = False,
+    show: Show = False,
+    dry_run: DryRun = False,
 ) -> None:
-    """Play synthetic interactive users on this machine, each a process on its own terminal.
+    """Play interactive users, each at a terminal: synthetic ones, or those who type a script to a real shell.
 
     An interaction is a line typed at a prompt and all the work it requests, up to the next prompt. Each
     interaction becomes a row of the log's table `interactions`. The machine's counters are recorded in the
@@ -91,27 +132,35 @@ def command(
       thinktime play mixed --users 10..40..10 --step 30s --think "exponential(mean=1s)" -o evening
 
       thinktime play prototype --show > mine.json; thinktime play mine.json --users 4
+
+      thinktime play login-node --users 1..20 --dry-run
+
+      thinktime play login-node --users 1..20 --step 2m -o shells
+
+      thinktime play login-node --users 8 --on ssh://tester@server -o remote
     """
-    chosen = _workload(workload, burst, array)
+    chosen = _chosen(workload, burst, array)
     if show:
         from thinktime.documents.render.json import dumped
 
-        messages.rendered(dumped(chosen))
+        messages.rendered(dumped(chosen if isinstance(chosen, dict) else chosen.table))
         return
-    from thinktime.sources.terminals import Plan
-
-    plan = Plan(
-        workload=chosen,
-        users=users,
-        step_s=parse_seconds(step, "--step"),
-        ramp_s=parse_seconds(ramp, "--ramp") if ramp else None,
-        think=_think(think),
-        open_loop=open_loop,
-        seed=seed,
-        scratch=scratch or Path(tempfile.gettempdir()),
-        baseline_s=parse_seconds(baseline, "--baseline"),
-    )
-    interval_s = parse_seconds(interval, "--interval") if record else None
+    common: _Common = {
+        "users": users,
+        "step_s": parse_seconds(step, "--step"),
+        "ramp_s": parse_seconds(ramp, "--ramp") if ramp else None,
+        "open_loop": open_loop,
+        "seed": seed,
+        "scratch": scratch or Path(tempfile.gettempdir()),
+        "baseline_s": parse_seconds(baseline, "--baseline"),
+    }
+    plan = _plan(workload, chosen, common, think, on, dry_run)
+    if dry_run:
+        _print_lines(cast("ScriptPlan", plan), form)
+        return
+    # What the users do elsewhere is not in the counters of this machine.
+    records = not on if record is None else record
+    interval_s = parse_seconds(interval, "--interval") if records else None
     plan.playable()
     if output.exists() and not force:
         raise InputError(
@@ -121,6 +170,59 @@ def command(
     _print(played, output, form)
     if status:
         raise SystemExit(status)
+
+
+def _chosen(name: str, burst: int | None, array: str) -> Script | _Workload:
+    """Script of a name or a TOML file, or workload of a name or a JSON file."""
+    from thinktime.sources.scripts import builtin, read
+
+    if not name.endswith(".toml") and name not in builtin():
+        return _workload(name, burst, array)
+    if burst is not None or array:
+        raise InputError(f"{name}: is a script; omit --burst and --array, which set the work of a workload")
+    return read(name)
+
+
+def _plan(
+    name: str, chosen: Script | _Workload, common: _Common, think: str | None, on: str, dry_run: bool
+) -> Plan | ScriptPlan:
+    from thinktime.sources.scripts import Script
+    from thinktime.sources.terminals import Plan, ScriptPlan
+
+    if isinstance(chosen, Script):
+        return ScriptPlan(script=chosen, think=_think(think) if think else None, on=on or None, **common)
+    if on or dry_run:
+        option = f"--on {on}" if on else "--dry-run"
+        raise InputError(f"{option}: {name} is no script; `thinktime scripts` lists those there are")
+    return Plan(workload=chosen, think=_think(think or "exponential(mean=2s)"), **common)
+
+
+def _print_lines(plan: ScriptPlan, form: SectionForm) -> None:
+    """Print what each user types in one pass of the script, with the times if every reply came at once."""
+    most = max(step["users"] for step in plan.schedule()["steps"])
+    if form == "json":
+        of_users = [{"user": user, "lines": plan.lines(user)} for user in range(1, most + 1)]
+        messages.as_json("lines", {"script": plan.script.name, "on": plan.on, "users": of_users})
+        return
+    if form == "csv":
+        raise InputError("--format csv: --dry-run shows lines; give text or json")
+    terminal = plan.script.table.get("terminal")
+    if terminal is not None:
+        files = ", ".join(file["path"] for file in terminal["file"]) or "no files"
+        needs = ", ".join((terminal["shell"], *terminal["needs"]))
+        messages.line(
+            f"Each user logs in to {terminal['shell']} on {plan.on or 'this machine'}, with a home of its "
+            f"own ({files}) that is removed afterwards; needed: {needs}."
+        )
+    messages.line(
+        "Times are those since the login if every reply came at once; the script is repeated to the end."
+    )
+    messages.line(f"{'user':>6} {'at':>10}   {'waits for':<24} types")
+    for user in range(1, most + 1):
+        at_s = 0.0
+        for line in plan.lines(user):
+            at_s += line["think_s"]
+            messages.line(f"{user:>6} {at_s:>8.2f} s   {line['until']:<24} {line['types']}")
 
 
 def _workload(name: str, burst_ms: int | None, array: str) -> _Workload:
@@ -149,7 +251,7 @@ def _think(text: str) -> _Distribution:
         raise InputError(f"--think {error}") from None
 
 
-def _play(plan: Plan, output: Path, force: bool, interval_s: float | None) -> tuple[Played, int]:
+def _play(plan: Plan | ScriptPlan, output: Path, force: bool, interval_s: float | None) -> tuple[Played, int]:
     """Result, and the status of the signal that ended the play; 0 for none."""
     from thinktime.cli.progress import StageProgress
     from thinktime.sources.terminals import Interruption, play
@@ -204,12 +306,43 @@ def _print(played: Played, output: Path, form: SectionForm) -> None:
     messages.line(
         f"{outcome['completed']} interactions, {outcome['unfinished']} unfinished"
         + (f", {outcome['dropped']} dropped, {outcome['late']} late" if played.open_loop else "")
+        + (f", {outcome['without_wait']} without waiting" if outcome["without_wait"] else "")
+        + (f", {outcome['timed_out']} timed out" if outcome["timed_out"] else "")
         + (f", {outcome['lost']} users lost" if outcome["lost"] else "")
         + f"; the driver took {100 * share:.1f} % of a CPU"
     )
+    _print_floor(played)
     asked, started = played.users_asked, played.users_started
     late = ": a step must last until its users are there; give a longer --step" if started < asked else ""
     messages.line(f"{crowd_words(asked, started, played.users_active)}{late}")
+    _print_doubts(played)
     if outcome["stopped"]:
         messages.failure("thinktime: stopped before the end; the log holds the part played")
     messages.line(f"{output}")
+
+
+def _print_floor(played: Played) -> None:
+    if played.floor is None:
+        return
+    floor = played.floor["response_s"]
+    low, median, high = (format(1000 * (floor[name] or 0.0), ".3f") for name in ("low", "median", "high"))
+    messages.line(
+        f"floor of the instrument: {median} ms ({low} to {high}, n = {floor['n']}), before the play"
+    )
+
+
+def _print_doubts(played: Played) -> None:
+    """Print what makes response times other than those of the system."""
+    unexpected = played.outcome["unexpected_prompts"]
+    if unexpected:
+        messages.failure(
+            f"thinktime: {unexpected} prompts came that no line was waiting for: lines were typed while "
+            "an earlier one still ran, so that response times are of the wrong lines; let the script wait "
+            "for the prompt, or think longer"
+        )
+    if played.driver_problem is not None:
+        messages.failure(
+            f"thinktime: the driver was the load: {played.driver_problem}; these response times are not "
+            "those of the system alone: play fewer users, let them think longer, or use --on from another "
+            "machine"
+        )

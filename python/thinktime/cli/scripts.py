@@ -1,4 +1,4 @@
-"""`thinktime scripts`: scripts of simulated users, and their demands on each system."""
+"""`thinktime scripts`: scripts of simulated users and of users at real terminals."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def command(
     ] = None,
     form: Annotated[SectionForm, typer.Option("--format", help="Format of the tables.")] = "text",
 ) -> None:
-    """List the scripts of simulated users, print one, or check a file.
+    """List the scripts of users, print one, or check a file.
 
-    A script holds the lines that a user types, the replies that the user waits for, the think times, and the
-    demands of each interaction on a system.
+    A script holds the lines that a user types, what the user waits for, the think times, and the demands of
+    each interaction on a simulated system, or what a real terminal needs.
 
     Examples:
 
@@ -44,6 +44,8 @@ def command(
       thinktime scripts mftn3 > my.toml
 
       thinktime scripts --check my.toml; thinktime simulate multics -p script=my.toml
+
+      thinktime scripts login-node > mine.toml; thinktime play mine.toml --users 4 --dry-run
     """
     from thinktime.documents.document import Section
     from thinktime.documents.render import render_section
@@ -70,10 +72,17 @@ def command(
         section = Section(
             name="scripts",
             title="What can scripted users do?",
-            summary=("`thinktime scripts SCRIPT` prints a script; `-p script=FILE.toml` plays your own.",),
+            summary=(
+                "`thinktime scripts SCRIPT` prints a script; `thinktime simulate SYSTEM -p script=FILE.toml` "
+                "plays your own on a simulated system, `thinktime play FILE.toml` on a real one.",
+            ),
             tables=(_scripts(tuple(read(builtin_name) for builtin_name in builtin())), _demands(demands())),
         )
         messages.rendered(render_section(section, form, width()))
+
+
+_REAL = ("terminals",)
+"""What a script for real terminals is played on."""
 
 
 def _scripts(scripts: tuple[Script, ...]) -> Table:
@@ -89,7 +98,7 @@ def _scripts(scripts: tuple[Script, ...]) -> Table:
         Col("waiting", lambda script: str(len(script.waiting))),
         Col("commands", lambda script: commands(script.interactions)),
         Col("heavy", lambda script: commands(item for item in script.interactions if item.heavy)),
-        Col("systems", lambda script: ", ".join(script.systems)),
+        Col("played on", lambda script: ", ".join((*script.systems, *_REAL[: script.is_for_terminals]))),
         Col("description", lambda script: script.description),
         name="scripts",
         caption="Scripts of users",

@@ -88,6 +88,7 @@ def read(log: Log, names: Sequence[str] = ()) -> Interactions | None:
     if not log.has("interactions"):
         return None
     schema = {column.name for column in log.schema("interactions")}
+    unseen = {"waited", "completion"} <= schema
     wanted = ["population", "service_s", "user_s", "system_s", *names]
     frame = (
         log.interactions()
@@ -102,8 +103,11 @@ def read(log: Log, names: Sequence[str] = ()) -> Interactions | None:
             .cast(pl.String)
             .fill_null("")
             .alias("_user"),
+            *((pl.col("waited").fill_null(True).alias("_waited"),) if unseen else ()),
         )
         .filter(pl.col("_due").is_not_null())
+        # An input whose reply nobody waited for, and whose end nobody saw, is not an unfinished one.
+        .filter(pl.col("_completion").is_not_null() | pl.col("_waited") if unseen else pl.lit(True))
         .sort("_due", maintain_order=True)
         .collect()
     )

@@ -1,4 +1,7 @@
-"""Scripts of users: lines typed, replies waited for, think times, and demands on each system."""
+"""Scripts of users: lines typed, replies waited for, think times, and what they need.
+
+That is demands on each simulated system, or programs and files of a real one.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,9 @@ class Interaction:
     types: str
     """Line typed."""
     wait_for: str | None
-    """Text of the reply that the user waits for; None if the user continues at once."""
+    """Text of the reply that the user waits for; None if it is something else, or nothing."""
+    waits: bool
+    """True if the user waits for the reply: such an interaction has a response time."""
     heavy: bool
     """True if averages are also given without this command."""
     think: float | _Distribution
@@ -50,13 +55,18 @@ class Script:
     @property
     def waiting(self) -> tuple[Interaction, ...]:
         """Interactions whose reply the user waits for: those that have a response time."""
-        return tuple(item for item in self.interactions if item.wait_for is not None)
+        return tuple(item for item in self.interactions if item.waits)
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """Systems for which every interaction states its demands."""
+        """Simulated systems for which every interaction states its demands."""
         systems = [set(item.demands) for item in self.interactions]
         return tuple(sorted(set.intersection(*systems)))
+
+    @property
+    def is_for_terminals(self) -> bool:
+        """True if users can type it to a real shell: `thinktime play` then plays it."""
+        return "terminal" in self.table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +168,7 @@ def _interactions(table: _Script) -> Iterator[Interaction]:
             command=command,
             types=interaction["types"],
             wait_for=interaction.get("wait_for"),
+            waits=interaction.get("wait") is not False,
             heavy=table["commands"][command]["heavy"],
             think=interaction["think"],
             demands={system: amounts for system, amounts in demands.items() if amounts is not None},

@@ -1,7 +1,8 @@
-"""Synthetic interactive users on this machine: real processes on real pseudo-terminals, recorded in a log.
+"""Interactive users at real terminals, recorded in a log: synthetic ones, or those who type a script.
 
-The workload is the prototype process of B. J. Brachman, "A model of the UNIX time-sharing system under
-disk saturation" (M.Sc. thesis, University of British Columbia, 1983), chapter 4. The choices that the thesis
+A script (`ScriptPlan`) is typed to a shell, on pseudo-terminals of this machine or over ssh. The workload of
+a `Plan` is the prototype process of B. J. Brachman, "A model of the UNIX time-sharing system under disk
+saturation" (M.Sc. thesis, University of British Columbia, 1983), chapter 4. The choices that the thesis
 leaves open are documented in ``crates/terminals/src/load/workload.rs``.
 
 A small separate process starts the users' processes, so that `Terminals` works together with any library and
@@ -16,10 +17,10 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast
 
 from thinktime import _native
 from thinktime.errors import InputError, WorkError, offered
@@ -28,12 +29,15 @@ from thinktime.log.users import crowd
 from thinktime.results import Result
 from thinktime.sources import room
 from thinktime.sources.linux import Recording, RecordOptions, session
+from thinktime.sources.scripts import Script
 
 if TYPE_CHECKING:
     from thinktime._native import (
+        _Baseline,
         _DirectCost,
         _Distribution,
         _InteractionDemand,
+        _PlannedLine,
         _Played,
         _PlayOptions,
         _PlayOutcome,
@@ -41,6 +45,7 @@ if TYPE_CHECKING:
         _Prepared,
         _RecordSummary,
         _Schedule,
+        _ScriptOptions,
         _StepSummary,
         _Workload,
     )
@@ -147,6 +152,108 @@ class Plan:
         }
 
 
+SHELL_BYTES = 1_000_000
+"""Least memory of a shell and what it starts: its own data and stack."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptPlan:
+    """Options of a play of a script that users type to a shell.
+
+    Parameters
+    ----------
+    script : Script
+        Script with a table ``[terminal]``, as `thinktime.sources.scripts.read` gives it.
+    users : str
+        ``"12"``, ``"1..12"`` or ``"1..12..3"``.
+    step_s : float
+        Duration of each number of users, s.
+    seed : int
+        Seed of think times and typing; each user and interaction has its own stream.
+    think : dict or str, optional
+        Distribution of the think time in place of those of the script, s.
+    open_loop : bool
+        Inputs are due at intervals of the think time, whatever the system does.
+    ramp_s : float, optional
+        Time over which the users are added evenly, instead of in steps, s.
+    scratch : Path
+        Folder of the users' homes on this machine, which are removed after the play.
+    baseline_s : float
+        Duration for which empty commands are typed before, on the same channel, s; 0 omits this.
+    on : str, optional
+        Host on which the users log in, ``"ssh://[user@]host[:port]"``; this machine if it is not given.
+        ``{{user}}`` in the user's name stands for the number of the user.
+    """
+
+    script: Script
+    users: str
+    step_s: float
+    seed: int
+    think: _Distribution | str | None = None
+    open_loop: bool = False
+    ramp_s: float | None = None
+    scratch: Path = field(default_factory=lambda: Path(tempfile.gettempdir()))
+    baseline_s: float = 4.0
+    on: str | None = None
+
+    def schedule(self) -> _Schedule:
+        """Numbers of users over time: ``{"steps": [{"at_s", "users"}], "end_s"}``.
+
+        Raises
+        ------
+        InputError
+            `users`, `step_s` or `ramp_s` cannot be played.
+        """
+        return _checked(_native.schedule, self.users, self.step_s, self.ramp_s)
+
+    def playable(self) -> _Schedule:
+        """`schedule`, after a look at this machine's room for so many users, and at the programs of the host.
+
+        Raises
+        ------
+        InputError
+            As `schedule`, more users than this machine can start, a host that cannot be reached, or one
+            without a program that the script needs; the message names all of these.
+        """
+        found = self.schedule()
+        room.check(max(step["users"] for step in found["steps"]), SHELL_BYTES)
+        missing = _checked(_native.missing_programs, self.options())
+        if missing:
+            raise InputError(
+                f"{self.script.name}: {self.on or 'this machine'} has not what the script needs: "
+                f"{', '.join(missing)}; install it there, or change the script"
+            )
+        return found
+
+    def lines(self, user: int) -> list[_PlannedLine]:
+        """What user number `user`, from 1, types in one pass of the script.
+
+        Each line has its ``command``, ``types``, the ``think_s`` from the end of the last reply to its last
+        key, and ``until``, what ends the wait for its reply. Nothing is started, and no host is asked.
+
+        Raises
+        ------
+        InputError
+            The plan cannot be played.
+        """
+        return _checked(_native.script_lines, self.options(), user)
+
+    def options(self) -> _ScriptOptions:
+        """All fields as the native player takes them."""
+        return {
+            "script": self.script.table,
+            "users": self.users,
+            "step_s": self.step_s,
+            "think": self.think,
+            "seed": self.seed,
+            "open_loop": self.open_loop,
+            "ramp_s": self.ramp_s,
+            "baseline_s": self.baseline_s,
+            "scratch": str(self.scratch),
+            "on": self.on,
+        }
+
+
 def workload(name: str) -> _Workload:
     """Built-in workload of a name: ``prototype``, ``mixed`` or ``empty``.
 
@@ -157,7 +264,8 @@ def workload(name: str) -> _Workload:
     """
     if name not in WORKLOADS:
         raise InputError(
-            f"{name}: there is no such workload; {offered(name, WORKLOADS)}; or name a file in JSON"
+            f"{name}: there is no such workload; {offered(name, WORKLOADS)}; or name a script (`thinktime "
+            f"scripts` lists them), or a file in JSON or TOML"
         )
     return _checked(_native.workload, name)
 
@@ -286,6 +394,28 @@ class Terminals:
         arguments = (plan.options(), prepared, writer.native, _typed(on_progress))
         return _checked(self._nursery.play, *arguments)
 
+    def floor(self, plan: ScriptPlan, on_progress: OnProgress) -> _Baseline | None:
+        """Response time of an empty command on the channel of `plan`; None if `baseline_s` is 0 or too short.
+
+        Raises
+        ------
+        InputError, WorkError
+            As `prepare`.
+        """
+        return _checked(self._nursery.floor, plan.options(), _typed(on_progress))
+
+    def play_script(
+        self, plan: ScriptPlan, floor: _Baseline | None, writer: LogWriter, on_progress: OnProgress
+    ) -> _Played:
+        """Outcome of a play of the script of `plan` into the log of `writer`, as `play`.
+
+        Raises
+        ------
+        InputError, WorkError
+            As `prepare`.
+        """
+        return _checked(self._nursery.play_script, plan.options(), floor, writer.native, _typed(on_progress))
+
     def measure_direct(self, array_bytes: int, on_progress: OnProgress) -> list[_DirectCost]:
         """Costs of one fork, minor page fault and context switch, measured here with an exact CPU clock.
 
@@ -366,13 +496,17 @@ class Played(Result):
     """Users who typed, by the number of users asked for."""
     open_loop: bool
     """True for an open-loop play."""
+    floor: _Baseline | None
+    """Times of an interaction that requests nothing, measured before; None if they were not."""
+    driver_problem: str | None
+    """Why the response times are those of the driver too; None if they are those of the system alone."""
     recording: _RecordSummary | None
     """Summary of the recorder; None if nothing was recorded."""
 
 
 def play(
     log: str | Path,
-    plan: Plan,
+    plan: Plan | ScriptPlan,
     *,
     mode: Literal["create", "replace"] = "create",
     interval_s: float | None = 0.5,
@@ -384,8 +518,8 @@ def play(
     ----------
     log : str or Path
         Folder of the log.
-    plan : Plan
-        Workload, users and think times.
+    plan : Plan or ScriptPlan
+        Workload or script, users and think times.
     mode : {"create", "replace"}
         For a log that already exists: refuse it, or remove it first.
     interval_s : float or None
@@ -397,7 +531,7 @@ def play(
     ------
     InputError
         There is a log already and `mode` is ``"create"``, the plan cannot be played, or it asks for more
-        users than this machine can start.
+        users than this machine can start, or for programs that a host does not have.
     WorkError
         The users or the recorder failed, or a callback ended the play before there was a log.
 
@@ -412,8 +546,12 @@ def play(
         raise InputError(f"{path}: already exists; replace it, or choose another name")
     stage = on_stage or _unwatched
     with Terminals() as terminals:
+        prepared: _Prepared | _Baseline | None
         with stage("measuring the baseline") as progress:
-            prepared = terminals.prepare(plan, progress)
+            if isinstance(plan, ScriptPlan):
+                prepared = terminals.floor(plan, progress)
+            else:
+                prepared = terminals.prepare(plan, progress)
         with stage("playing") as progress:
             return play_into(
                 terminals,
@@ -433,8 +571,8 @@ def _unwatched(stage: str) -> AbstractContextManager[OnProgress]:
 
 def play_into(
     terminals: Terminals,
-    plan: Plan,
-    prepared: _Prepared,
+    plan: Plan | ScriptPlan,
+    prepared: _Prepared | _Baseline | None,
     path: Path,
     *,
     force: bool,
@@ -443,6 +581,8 @@ def play_into(
     facts: Mapping[str, object] | None = None,
 ) -> Played:
     """Result of a play of `plan` into a new log at `path`, by users who have been prepared.
+
+    `prepared` is what `Terminals.prepare` gives for a `Plan`, `Terminals.floor` for a `ScriptPlan`.
 
     This machine is recorded at `interval_s` unless that is None. The recording identifies users by session,
     so that each terminal is a user of the table ``users``. The manifest has the session of each user under
@@ -466,7 +606,13 @@ def play_into(
             writer.set(key, value)
         recording = nullcontext() if interval_s is None else Recording(writer, options)
         with recording:
-            played = terminals.play(plan, prepared, writer, on_progress)
+            if isinstance(plan, ScriptPlan):
+                floor = cast("_Baseline | None", prepared)
+                played = terminals.play_script(plan, floor, writer, on_progress)
+            else:
+                measured = cast("_Prepared", prepared)
+                floor = measured["baseline"]
+                played = terminals.play(plan, measured, writer, on_progress)
     users = crowd(Log.open(path))
     return Played(
         log=str(path),
@@ -477,6 +623,8 @@ def play_into(
         users_active=None if users is None else users.active,
         users_typed=_who_typed(path),
         open_loop=plan.open_loop,
+        floor=floor,
+        driver_problem=played["driver_problem"],
         recording=recording.summary if isinstance(recording, Recording) else None,
     )
 
@@ -487,10 +635,13 @@ def _who_typed(path: Path) -> dict[int, int]:
     return dict(rows.group_by("population").len().sort("population").iter_rows())
 
 
-def _open(path: Path, force: bool, options: RecordOptions, plan: Plan, recorded: bool) -> LogWriter:
+def _open(
+    path: Path, force: bool, options: RecordOptions, plan: Plan | ScriptPlan, recorded: bool
+) -> LogWriter:
     facts = session(options)
-    played = asdict(plan) | {"scratch": str(plan.scratch)}
-    del played["workload"]  # The manifest has it under `terminals`, next to the outcome.
+    played: dict[str, object] = {**plan.options()}
+    # The manifest has it under `terminals`, next to the outcome.
+    del played["script" if isinstance(plan, ScriptPlan) else "workload"]
     try:
         return LogWriter.open(
             path,

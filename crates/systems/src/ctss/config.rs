@@ -136,7 +136,7 @@ fn steps(parameters: &Parameters, settings: &Settings) -> Result<Vec<Step>, Para
             other.and_then(|other| all.get(other)).is_some_and(|other| other.command == this.command)
         };
         let [cpu, words, disk, lines] = demands.try_into().unwrap_or_else(|_| unreachable!("one by name"));
-        let place = this.wait_for.as_ref().map(|_| waiting);
+        let place = this.waits().then_some(waiting);
         // Counted here, as responses are numbered by interactions that are waited for.
         waiting += usize::from(place.is_some());
         Step {

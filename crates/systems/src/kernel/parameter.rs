@@ -9,7 +9,7 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 use thinktime_engine::{Distribution, Span};
-use thinktime_script::{BUILTIN, Script};
+use thinktime_script::{SIMULATED, Script};
 use thiserror::Error;
 
 /// An impossible value of a parameter, with the remedy.
@@ -105,7 +105,7 @@ impl Allowed {
                     .into()
             }
             Allowed::Script => {
-                format!("give a script: {}, or a TOML file (see `thinktime scripts`)", BUILTIN.join(", "))
+                format!("give a script: {}, or a TOML file (see `thinktime scripts`)", SIMULATED.join(", "))
             }
             Allowed::Structure(words) => words.clone(),
         }

@@ -298,7 +298,7 @@ fn lines(parameters: &Parameters, settings: &Settings) -> Result<Vec<Line>, Para
         lines.push(Line {
             command: step.command.as_str().into(),
             // Numbered in order: responses by line are those of the lines that are waited for.
-            waits: if step.wait_for.is_some() { waiting.next() } else { None },
+            waits: if step.waits() { waiting.next() } else { None },
             heavy: step.heavy,
             think: think.clone().unwrap_or_else(|| step.think.clone()),
             cpu: next(),

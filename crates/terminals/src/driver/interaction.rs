@@ -21,8 +21,11 @@ pub struct Interaction {
     pub class: Arc<str>,
     /// Users playing when the input was due.
     pub population: u32,
-    /// Think time before the input; in an open-loop play, time since the user's previous input was due [s].
+    /// Think time before the input, typing included; in an open-loop play, time since the user's previous input was
+    /// due [s].
     pub think_s: f64,
+    /// True if the user waits for the reply.
+    pub waited: bool,
     /// Instant at which the input was due.
     pub arrival_ns: u64,
     /// Instant at which the driver wrote the input to the terminal; `None` if the play ended before.
@@ -31,6 +34,8 @@ pub struct Interaction {
     pub first_output_ns: Option<u64>,
     /// Instant at which the driver read the prompt; `None` for an unfinished interaction.
     pub completion_ns: Option<u64>,
+    /// Bytes that the driver read before it, echo excluded.
+    pub output_bytes: u64,
     /// Report of the user's process; `None` if it never arrived.
     pub(crate) service: Option<Service>,
     /// Wall clock less monotonic clock when the input was sent [µs].
@@ -107,6 +112,7 @@ impl Interaction {
                 "class" => Value::Text(self.class.clone()),
                 "population" => u64::from(self.population).into(),
                 "think_s" => self.think_s.into(),
+                "waited" => Value::Bool(self.waited),
                 "due" => instant(Some(self.arrival_ns)),
                 "sent" => instant(self.sent_ns),
                 "first_service" => instant(service.map(|service| service.began_ns)),
@@ -119,7 +125,8 @@ impl Interaction {
                 "page_faults_major" => reported(&|service| service.usage.page_faults_major.into()),
                 "reads" => reported(&|service| service.reads.into()),
                 "writes" => reported(&|service| service.writes.into()),
-                "output_bytes" => reported(&|service| service.output_bytes.into()),
+                // By the process that wrote them, where it says so; what was read has a carriage return for each line too.
+                "output_bytes" => service.map_or(self.output_bytes, |service| service.output_bytes).into(),
                 "forks" => reported(&|service| service.forks.into()),
                 "run_delay_s" => reported(&|service| waited(service.waits.run_delay_ns)),
                 "io_delay_s" => reported(&|service| waited(service.waits.io_delay_ns)),
@@ -134,12 +141,9 @@ pub(crate) fn user_label(user: u32) -> String {
     format!("user:{user}")
 }
 
-/// Columns of table `interactions` that this source fills: all of the vocabulary but `waited`, because
-/// synthetic users do not type ahead.
+/// Columns of table `interactions`: this source fills all of the vocabulary, though not for every kind of work.
 pub(crate) fn schema() -> TableSchema {
-    let mut schema = vocabulary::interactions();
-    schema.columns.retain(|column| column.name != "waited");
-    schema
+    vocabulary::interactions()
 }
 
 #[cfg(test)]
@@ -163,10 +167,12 @@ mod tests {
             class: "edit".into(),
             population: 7,
             think_s: 1.5,
+            waited: true,
             arrival_ns: 1_000_000_000,
             sent_ns: Some(1_000_100_000),
             first_output_ns: Some(1_010_000_000),
             completion_ns: Some(1_020_000_000),
+            output_bytes: 30,
             service: Some(Service {
                 user: 3,
                 began_ns: 1_000_200_000,

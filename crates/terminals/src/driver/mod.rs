@@ -6,29 +6,32 @@
 //! the inputs they delay ("coordinated omission": Tene, How NOT to Measure Latency, 2013; Schroeder, Wierman and
 //! Harchol-Balter, NSDI 2006, on open and closed loads).
 //!
+//! What is typed, and what ends the wait for its reply, comes from a [`Work`]: synthetic interactions whose process
+//! reports what it did, or the lines of a script typed to a shell.
+//!
 //! One thread, because a driver of many would compete for the CPUs with the users that it measures, and because the
 //! order of its observations is then that of one clock.
 
 pub mod interaction;
+pub mod listener;
 pub mod terminal;
+pub mod work;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 
 use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::time::ClockId;
-use thinktime_quantities::Distribution;
 
 use self::interaction::{Interaction, wall_offset_us};
-use self::terminal::Listener;
+use self::listener::{Ending, Heard, Listener};
+use self::work::{Input, Work};
 use crate::error::{Context, TerminalsError};
 use crate::load::population::Schedule;
-use crate::load::random::{Draw, Part, Stream};
 use crate::nursery::Nursery;
-use crate::nursery::message::{Program, Report, Service};
+use crate::nursery::message::{Report, Service};
 use crate::user::compute::{nanoseconds, thread_cpu_ns};
 
 /// Period at which the observer is called, and so the longest delay before a play ends [ns].
@@ -38,6 +41,10 @@ const REPORTS: u64 = u64::MAX;
 /// Delay above which an input counts as late [ns]: many times the wake-up of an idle machine, and below the times that
 /// a user notices.
 const LATE_NS: u64 = 1_000_000;
+/// Longest time from the start of a shell to its first prompt [ns].
+const START_NS: u64 = 60_000_000_000;
+/// Time after which a terminal that takes no more input is tried again [ns].
+const FULL_NS: u64 = 10_000_000;
 
 /// Progress of a play.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
@@ -66,15 +73,13 @@ pub enum Verdict {
 }
 
 /// Parameters of a play.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Play<'a> {
-    /// Workload, seed and speed of the compute loop, which every user's process gets.
-    pub program: &'a Program,
+    /// What the users type.
+    pub work: &'a dyn Work,
     /// Number of users over time.
     pub schedule: &'a Schedule,
-    /// Think time, or time between inputs in an open-loop play [s].
-    pub think: &'a Distribution,
-    /// True if inputs are due at intervals of `think`, whatever the system does.
+    /// True if inputs are due at intervals of the think time, whatever the system does.
     pub open_loop: bool,
 }
 
@@ -91,6 +96,16 @@ pub struct Outcome {
     pub dropped: u64,
     /// Inputs sent more than a millisecond after they were due.
     pub late: u64,
+    /// Inputs typed without waiting for a reply.
+    pub without_wait: u64,
+    /// Replies that were waited for in vain: the user logged in again.
+    pub timed_out: u64,
+    /// Prompts of a shell that no input was waiting for.
+    pub unexpected_prompts: u64,
+    /// Mean time from the instant at which the driver could have sent an input to that at which it did [s].
+    pub lateness_mean_s: f64,
+    /// Longest such time [s].
+    pub lateness_max_s: f64,
     /// Users whose process died before the end.
     pub lost: u32,
     /// CPU time of the driver itself [s].
@@ -121,18 +136,31 @@ enum Phase {
 /// A user's terminal and state.
 struct Seat {
     user: u32,
+    /// Times that the user has logged in.
+    logins: u32,
     terminal: Option<OwnedFd>,
     /// Separates the echo from output.
     listener: Listener,
     phase: Phase,
     /// Number of the next interaction.
     next_index: u64,
-    /// Instant at which the next input is due, CLOCK_MONOTONIC [ns].
+    /// The next input, and how many of its bytes have been typed.
+    input: Option<Input>,
+    typed: usize,
+    /// Instant at which its last key is due, CLOCK_MONOTONIC [ns].
     due_ns: u64,
-    /// Think time before it [s].
-    think_s: f64,
-    /// Interaction whose prompt has not arrived.
+    /// Instant from which the driver could act for this user.
+    ready_ns: u64,
+    /// Interaction whose reply has not ended.
     current: Option<Interaction>,
+    /// What ends its wait, for those that end by time.
+    ending: Ending,
+    /// Longest wait for a reply [ns].
+    time_out_ns: Option<u64>,
+    /// Instant of the last output.
+    output_ns: u64,
+    /// True if the last reply ended with the prompt: another prompt then belongs to nothing.
+    has_prompt: bool,
     /// Interactions whose prompt has arrived, but not the process's report, by number.
     unreported: BTreeMap<u64, Interaction>,
     /// Report that arrived before the driver read its prompt.
@@ -148,6 +176,10 @@ struct Driver<'a> {
     /// Inputs to be sent: (due, number of the seat).
     // A user whose process has died stays in it: `send` skips the seat, which costs less than a search here.
     due: BinaryHeap<Reverse<(u64, usize)>>,
+    /// Instants at which a wait may end by time: (instant, number of the seat, login, number of the interaction).
+    timers: BinaryHeap<Reverse<(u64, usize, u32, u64)>>,
+    /// Sum of the lateness of inputs [ns].
+    lateness_ns: u64,
     finished: Vec<Interaction>,
     started: u64,
     /// Response times since the population last changed: sum and number.
@@ -178,6 +210,8 @@ pub fn drive(
         start_ns: nanoseconds(ClockId::Monotonic),
         seats: Vec::new(),
         due: BinaryHeap::new(),
+        timers: BinaryHeap::new(),
+        lateness_ns: 0,
         finished: Vec::new(),
         started: 0,
         recent: (0.0, 0),
@@ -225,6 +259,7 @@ impl Driver<'_> {
             }
             let waiting_to_start = self.admit(now_ns)?;
             self.send_due(nanoseconds(ClockId::Monotonic))?;
+            self.expire(nanoseconds(ClockId::Monotonic))?;
             let until_ns = if waiting_to_start { 0 } else { self.next_action_ns(tick_ns.min(end_ns)) };
             self.wait(until_ns, &mut events)?;
             self.read_events(&mut events)?;
@@ -269,34 +304,61 @@ impl Driver<'_> {
         if self.seats.len() >= scheduled {
             return Ok(false);
         }
-        let user = self.seats.len() as u32 + 1;
-        // The driver's copy of the user's end closes with this function: while it were open, reading the terminal of
-        // a process that has ended would not fail.
-        let (master, slave) = terminal::open()?;
-        self.nursery.start(user, std::os::fd::AsFd::as_fd(&slave), self.play.program)?;
-        let token = epoll::EventData::new_u64(self.seats.len() as u64);
-        epoll::add(&self.epoll, &master, token, epoll::EventFlags::IN)
-            .doing("poll a terminal", "play fewer users")?;
+        let starting = self.seats.iter().rev().filter(|seat| matches!(seat.phase, Phase::Starting)).count();
+        if starting >= self.play.work.logins_at_once() {
+            return Ok(false);
+        }
         self.seats.push(Seat {
-            user,
-            terminal: Some(master),
-            listener: Listener::default(),
+            user: self.seats.len() as u32 + 1,
+            logins: 0,
+            terminal: None,
+            listener: Listener::new(self.play.work.marker()),
             phase: Phase::Starting,
             next_index: 0,
+            input: None,
+            typed: 0,
             due_ns: now_ns,
-            think_s: 0.0,
+            ready_ns: now_ns,
             current: None,
+            ending: Ending::Prompt,
+            time_out_ns: None,
+            output_ns: now_ns,
+            has_prompt: false,
             unreported: BTreeMap::new(),
             early: None,
         });
+        self.log_in(self.seats.len() - 1, now_ns)?;
         // The mean that is shown is that of the present population.
         self.recent = (0.0, 0);
         Ok(self.seats.len() < scheduled)
     }
 
+    /// Starts the process of a user on a new terminal.
+    fn log_in(&mut self, seat_index: usize, now_ns: u64) -> Result<(), TerminalsError> {
+        let work = self.play.work;
+        let seat = &mut self.seats[seat_index];
+        // The driver's copy of the user's end closes with this function: while it were open, reading the terminal of
+        // a process that has ended would not fail.
+        let (master, slave) = terminal::open()?;
+        let session = work.start(self.nursery, seat.user, seat.logins, std::os::fd::AsFd::as_fd(&slave))?;
+        let token = epoll::EventData::new_u64(seat_index as u64);
+        epoll::add(&self.epoll, &master, token, epoll::EventFlags::IN)
+            .doing("poll a terminal", "play fewer users")?;
+        seat.logins += 1;
+        seat.terminal = Some(master);
+        seat.listener = Listener::new(work.marker());
+        seat.phase = Phase::Starting;
+        if !work.reports() {
+            self.outcome.sessions.insert(seat.user, session);
+            self.timers.push(Reverse((now_ns + START_NS, seat_index, seat.logins, seat.next_index)));
+        }
+        Ok(())
+    }
+
     /// Instant at which the driver has to act even if no output arrives.
     fn next_action_ns(&self, latest_ns: u64) -> u64 {
         let due_ns = self.due.peek().map_or(u64::MAX, |Reverse((due_ns, _))| *due_ns);
+        let due_ns = due_ns.min(self.timers.peek().map_or(u64::MAX, |Reverse(timer)| timer.0));
         let elapsed_steps = self.play.schedule.steps.iter().map(|step| self.start_ns + to_ns(step.at_s));
         let now_ns = nanoseconds(ClockId::Monotonic);
         let step_ns = elapsed_steps.filter(|&at_ns| at_ns > now_ns).min().unwrap_or(u64::MAX);
@@ -345,13 +407,25 @@ impl Driver<'_> {
                 Ok(0) | Err(_) => return self.lose(seat_index),
                 Ok(length) => {
                     let now_ns = nanoseconds(ClockId::Monotonic);
-                    let content = seat.listener.hear(&chunk[..length]);
-                    if let Some(current) = seat.current.as_mut().filter(|_| content.output) {
-                        current.first_output_ns.get_or_insert(now_ns);
+                    let heard = seat.listener.hear(&chunk[..length]);
+                    if heard.output_bytes > 0 {
+                        seat.output_ns = now_ns;
+                        if let Some(current) = seat.current.as_mut() {
+                            current.output_bytes += heard.output_bytes;
+                            let first = current.first_output_ns.is_none();
+                            current.first_output_ns.get_or_insert(now_ns);
+                            if let (Ending::Silence(silence_ns), true) = (&seat.ending, first) {
+                                let index = current.index;
+                                self.timers.push(Reverse((
+                                    now_ns + silence_ns,
+                                    seat_index,
+                                    seat.logins,
+                                    index,
+                                )));
+                            }
+                        }
                     }
-                    if content.prompt {
-                        self.prompted(seat_index, now_ns);
-                    }
+                    self.heard(seat_index, heard, now_ns);
                     // A short read has most likely emptied the terminal; if not, poll returns at once.
                     if length < chunk.len() {
                         return Ok(());
@@ -361,30 +435,53 @@ impl Driver<'_> {
         }
     }
 
-    /// The prompt has arrived: completes the interaction and begins the think time.
-    fn prompted(&mut self, seat_index: usize, now_ns: u64) {
+    /// Acts on what has been heard: the first prompt begins the first think time, the end of a reply the next.
+    fn heard(&mut self, seat_index: usize, heard: Heard, now_ns: u64) {
         let seat = &mut self.seats[seat_index];
-        let mut due_from_ns = if self.play.open_loop { seat.due_ns } else { now_ns };
-        if let Some(mut interaction) = seat.current.take() {
-            interaction.completion_ns = Some(now_ns);
-            self.outcome.completed += 1;
-            self.recent.0 += interaction.response_s().unwrap_or(0.0);
-            self.recent.1 += 1;
-            match seat.early.take() {
-                Some(service) if service.index == interaction.index => {
-                    interaction.service = Some(service);
-                    self.finished.push(interaction);
-                }
-                _ => {
-                    seat.unreported.insert(interaction.index, interaction);
-                }
+        if matches!(seat.phase, Phase::Starting) {
+            if heard.prompt {
+                seat.has_prompt = true;
+                // There is no earlier due time to count from.
+                self.think(seat_index, now_ns, now_ns);
             }
-        } else {
-            // The first prompt of all: there is no earlier due time to count from.
-            due_from_ns = now_ns;
+        } else if matches!(seat.phase, Phase::Busy) && heard.ended {
+            self.completed(seat_index, now_ns, now_ns, heard.prompt);
+        } else if heard.prompt {
+            self.outcome.unexpected_prompts += u64::from(seat.has_prompt);
         }
-        seat.think(self.play, due_from_ns);
-        self.due.push(Reverse((seat.due_ns, seat_index)));
+    }
+
+    /// The reply ended at `end_ns`: completes the interaction and begins the think time.
+    fn completed(&mut self, seat_index: usize, end_ns: u64, now_ns: u64, has_prompt: bool) {
+        let seat = &mut self.seats[seat_index];
+        seat.has_prompt = has_prompt;
+        let Some(mut interaction) = seat.current.take() else { return };
+        interaction.completion_ns = Some(end_ns);
+        self.outcome.completed += 1;
+        self.recent.0 += interaction.response_s().unwrap_or(0.0);
+        self.recent.1 += 1;
+        match seat.early.take() {
+            Some(service) if service.index == interaction.index => {
+                interaction.service = Some(service);
+                self.finished.push(interaction);
+            }
+            _ if self.play.work.reports() => {
+                seat.unreported.insert(interaction.index, interaction);
+            }
+            _ => self.finished.push(interaction),
+        }
+        let from_ns = if self.play.open_loop { seat.due_ns } else { end_ns };
+        self.think(seat_index, from_ns, now_ns);
+    }
+
+    /// Draws the next input, and queues its first key.
+    fn think(&mut self, seat_index: usize, from_ns: u64, now_ns: u64) {
+        let seat = &mut self.seats[seat_index];
+        seat.think(self.play, from_ns);
+        // Of an input that was due before the user could type it, the time before is not the driver's.
+        seat.ready_ns = now_ns;
+        let first_ns = seat.key_ns();
+        self.due.push(Reverse((first_ns, seat_index)));
     }
 
     /// Sends every input that is due.
@@ -399,28 +496,116 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Types the input of a user: the class and the number, from which the process draws its amounts.
+    /// Types the keys of a user that are due; with the last one the interaction begins.
     fn send(&mut self, seat_index: usize) -> Result<(), TerminalsError> {
         let population = self.population(nanoseconds(ClockId::Monotonic));
         let seat = &mut self.seats[seat_index];
-        if seat.terminal.is_none() {
+        let (Some(terminal), Some(input), Phase::Thinking) = (&seat.terminal, &seat.input, &seat.phase)
+        else {
+            return Ok(());
+        };
+        let sent_ns = nanoseconds(ClockId::Monotonic);
+        let keys = &input.line[seat.typed..input.typed_at(seat.due_ns, sent_ns).max(seat.typed)];
+        let wanted = keys.len();
+        if seat.typed == 0 {
+            seat.listener.expect(&input.line, input.ending.clone());
+        }
+        // Before the write: the process may answer before the write returns.
+        let written = match rustix::io::write(terminal, keys) {
+            Ok(length) => length,
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => 0,
+            Err(_) => return self.lose(seat_index),
+        };
+        let length = input.line.len();
+        seat.typed += written;
+        if seat.typed < length {
+            // The next key; or the same, where the terminal is full.
+            let next_ns = if written < wanted { sent_ns + FULL_NS } else { seat.key_ns() };
+            self.due.push(Reverse((next_ns, seat_index)));
             return Ok(());
         }
-        let mut interaction = seat.arrive(self.play, population);
-        // At most 54 bytes, far below the terminal's buffer of 4096: the write is complete or fails.
-        let line = format!("{} {}\n", interaction.class, interaction.index);
-        seat.listener.expect_echo(line.len());
-        let sent_ns = nanoseconds(ClockId::Monotonic);
-        // Before the write: the process may answer before the write returns.
+        self.sent(seat_index, sent_ns, population);
+        Ok(())
+    }
+
+    /// The last key of an input was typed at `sent_ns`.
+    fn sent(&mut self, seat_index: usize, sent_ns: u64, population: u32) {
+        let seat = &mut self.seats[seat_index];
+        let Some((mut interaction, ending, time_out_ns)) = seat.arrive(population) else { return };
         interaction.sent_ns = Some(sent_ns);
         self.started += 1;
+        let late_ns = sent_ns.saturating_sub(interaction.arrival_ns.max(seat.ready_ns));
+        self.lateness_ns += late_ns;
+        self.outcome.lateness_max_s = self.outcome.lateness_max_s.max(late_ns as f64 * 1e-9);
         self.outcome.late += u64::from(sent_ns > interaction.arrival_ns + LATE_NS);
+        if !interaction.waited {
+            self.outcome.without_wait += 1;
+            seat.has_prompt = false;
+            let from_ns = if self.play.open_loop { seat.due_ns } else { sent_ns };
+            self.finished.push(interaction);
+            self.think(seat_index, from_ns, sent_ns);
+            return;
+        }
+        if let Some(time_out_ns) = time_out_ns {
+            let at_ns = sent_ns.saturating_add(time_out_ns);
+            self.timers.push(Reverse((at_ns, seat_index, seat.logins, interaction.index)));
+        }
+        seat.ending = ending;
         seat.current = Some(interaction);
         seat.phase = Phase::Busy;
-        match seat.terminal.as_ref().map(|terminal| rustix::io::write(terminal, line.as_bytes())) {
-            Some(Ok(_)) => Ok(()),
-            _ => self.lose(seat_index),
+    }
+
+    /// Ends the waits that end by time: of a reply that has been silent, of one that takes too long, and of a shell
+    /// that shows no prompt.
+    fn expire(&mut self, now_ns: u64) -> Result<(), TerminalsError> {
+        while let Some(&Reverse((at_ns, seat_index, login, index))) = self.timers.peek() {
+            if at_ns > now_ns {
+                break;
+            }
+            self.timers.pop();
+            let seat = &mut self.seats[seat_index];
+            if seat.logins != login || seat.terminal.is_none() {
+                continue;
+            }
+            if matches!(seat.phase, Phase::Starting) {
+                let shown = seat.listener.last_line();
+                let problem = format!(
+                    "there was no prompt in {} s; the terminal shows {shown:?}",
+                    START_NS / 1_000_000_000
+                );
+                return Err(TerminalsError::User { user: seat.user, problem });
+            }
+            let Some(current) = seat.current.as_ref().filter(|current| current.index == index) else {
+                continue;
+            };
+            let silence_ns = match seat.ending {
+                Ending::Silence(silence_ns) if current.first_output_ns.is_some() => Some(silence_ns),
+                _ => None,
+            };
+            let time_out_ns =
+                current.sent_ns.zip(seat.time_out_ns).map(|(sent_ns, ns)| sent_ns.saturating_add(ns));
+            if silence_ns.is_some_and(|silence_ns| seat.output_ns + silence_ns <= now_ns) {
+                let end_ns = seat.output_ns;
+                self.completed(seat_index, end_ns, now_ns, false);
+            } else if time_out_ns.is_some_and(|at_ns| at_ns <= now_ns) {
+                self.time_out(seat_index, now_ns)?;
+            } else if let Some(silence_ns) = silence_ns {
+                let at_ns = seat.output_ns + silence_ns;
+                self.timers.push(Reverse((at_ns, seat_index, login, index)));
+            }
         }
+        Ok(())
+    }
+
+    /// A reply was waited for in vain: its interaction stays unfinished, and the user hangs up and logs in again.
+    fn time_out(&mut self, seat_index: usize, now_ns: u64) -> Result<(), TerminalsError> {
+        let seat = &mut self.seats[seat_index];
+        self.outcome.timed_out += 1;
+        self.finished.extend(seat.current.take());
+        seat.next_index = self.play.work.next_pass(seat.next_index);
+        seat.input = None;
+        seat.terminal = None;
+        self.log_in(seat_index, now_ns)
     }
 
     /// Reads all reports that have arrived: the socket is shared by all users' processes.
@@ -459,6 +644,11 @@ impl Driver<'_> {
         // A report of the reason may be waiting to be read: it becomes the error.
         self.read_reports()?;
         let seat = &mut self.seats[seat_index];
+        if matches!(seat.phase, Phase::Starting) && !self.play.work.reports() {
+            let problem =
+                format!("ended before the first prompt; the terminal shows {:?}", seat.listener.last_line());
+            return Err(TerminalsError::User { user: seat.user, problem });
+        }
         seat.terminal = None;
         seat.phase = Phase::Gone;
         self.outcome.lost += 1;
@@ -469,6 +659,7 @@ impl Driver<'_> {
     fn end(&mut self, now_ns: u64) -> Result<(), TerminalsError> {
         self.read_reports()?;
         self.outcome.elapsed_s = (now_ns - self.start_ns) as f64 * 1e-9;
+        self.outcome.lateness_mean_s = self.lateness_ns as f64 * 1e-9 / self.started.max(1) as f64;
         let population = self.population(now_ns);
         for seat in &mut self.seats {
             self.finished.extend(std::mem::take(&mut seat.unreported).into_values());
@@ -484,7 +675,7 @@ impl Driver<'_> {
                 // better than it is.
                 while seat.due_ns < now_ns {
                     self.outcome.dropped += 1;
-                    self.finished.push(seat.arrive(self.play, population));
+                    self.finished.extend(seat.arrive(population).map(|arrived| arrived.0));
                     seat.think(self.play, seat.due_ns);
                 }
             }
@@ -496,32 +687,42 @@ impl Driver<'_> {
 }
 
 impl Seat {
-    /// Draws the think time and the due time of the next input, counted from `from_ns`.
+    /// Draws the next input and the instant at which its last key is due, counted from `from_ns`.
     fn think(&mut self, play: &Play<'_>, from_ns: u64) {
-        let stream = &mut Stream::at(play.program.seed, self.user, Part::Think, self.next_index);
-        self.think_s = play.think.draw(stream);
-        self.due_ns = due_after(from_ns, self.think_s);
+        let input = play.work.input(self.user, self.next_index);
+        self.due_ns = due_after(from_ns, input.think_s);
+        self.time_out_ns = input.time_out_ns;
+        self.input = Some(input);
+        self.typed = 0;
         self.phase = Phase::Thinking;
     }
 
-    /// The interaction whose input is due and not yet sent.
-    fn arrive(&mut self, play: &Play<'_>, population: u32) -> Interaction {
+    /// Instant at which the next key of the input is due.
+    fn key_ns(&self) -> u64 {
+        self.input.as_ref().map_or(self.due_ns, |input| input.key_ns(self.due_ns, self.typed))
+    }
+
+    /// The interaction whose input is due, what ends its wait, and the longest wait.
+    fn arrive(&mut self, population: u32) -> Option<(Interaction, Ending, Option<u64>)> {
+        let input = self.input.take()?;
         let index = self.next_index;
         self.next_index += 1;
-        let class = play.program.workload.class_of(play.program.seed, self.user, index);
-        Interaction {
+        let interaction = Interaction {
             user: self.user,
             index,
-            class: Arc::from(class.name.as_str()),
+            class: input.class,
             population,
-            think_s: self.think_s,
+            think_s: input.think_s,
+            waited: !matches!(input.ending, Ending::Nothing),
             arrival_ns: self.due_ns,
             sent_ns: None,
             first_output_ns: None,
             completion_ns: None,
+            output_bytes: 0,
             service: None,
             wall_offset_us: wall_offset_us(),
-        }
+        };
+        Some((interaction, input.ending, input.time_out_ns))
     }
 }
 

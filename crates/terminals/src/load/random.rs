@@ -30,6 +30,8 @@ pub enum Part {
     Forks = 7,
     /// Pages of fresh memory.
     FreshPages = 8,
+    /// Times between the keys of a line.
+    Typing = 9,
 }
 
 /// Increment of SplitMix64's state (Steele, Lea, Flood 2014).

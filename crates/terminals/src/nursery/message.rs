@@ -34,11 +34,24 @@ pub struct Program {
     pub scratch: PathBuf,
 }
 
+/// A program of a user, with everything that it begins with.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Command {
+    /// Program and arguments.
+    pub arguments: Vec<String>,
+    /// The whole environment.
+    pub environment: Vec<(String, String)>,
+    /// Folder that is removed with all its content when the nursery ends.
+    pub homes: Option<PathBuf>,
+}
+
 /// From the driver to the nursery.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Request {
     /// Start a user's process on the terminal that comes with this message.
     Start { user: u32, program: Box<Program> },
+    /// Start a user's program on the terminal that comes with this message.
+    Execute { user: u32, command: Box<Command> },
     /// Start a process like a user's that measures the costs of single requests, with an array of this size [byte].
     Measure { array_bytes: u64 },
 }

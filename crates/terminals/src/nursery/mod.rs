@@ -14,12 +14,14 @@
 pub(crate) mod message;
 pub(crate) mod process;
 
+use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::process::Command;
 
 use rustix::net::{
@@ -30,7 +32,7 @@ use rustix::process::{
     Pid, Signal, getpid, getppid, kill_process, set_parent_process_death_signal, setsid, waitpid,
 };
 
-use self::message::{Answer, MESSAGE_BYTES_MAX, Program, Report, Request};
+use self::message::{Answer, Command as UserCommand, MESSAGE_BYTES_MAX, Program, Report, Request};
 use self::process::{exit_now, retry, to_standard_streams};
 use crate::error::{Context, TerminalsError};
 use crate::user::direct;
@@ -105,6 +107,16 @@ impl Nursery {
         self.request(&Request::Start { user, program: Box::new(program.clone()) }, &[terminal])
     }
 
+    /// Starts the program of `user` on `terminal`, and returns its number, which is its session's too.
+    pub(crate) fn execute(
+        &self,
+        user: u32,
+        terminal: BorrowedFd<'_>,
+        command: &UserCommand,
+    ) -> Result<i32, TerminalsError> {
+        self.request(&Request::Execute { user, command: Box::new(command.clone()) }, &[terminal])
+    }
+
     /// Starts a process that measures the costs of single requests; [`Nursery::report`] delivers them.
     pub(crate) fn measure(&self, array_bytes: u64) -> Result<i32, TerminalsError> {
         self.request(&Request::Measure { array_bytes }, &[])
@@ -136,7 +148,8 @@ impl Nursery {
             serde_json::to_vec(request).map_err(|error| TerminalsError::nursery(error.to_string()))?;
         if bytes.len() > MESSAGE_BYTES_MAX {
             let problem = format!("takes {} bytes of at most {MESSAGE_BYTES_MAX}", bytes.len());
-            return Err(TerminalsError::input("workload", problem, "use fewer classes"));
+            let remedy = "use fewer classes in a workload, or shorter files in a script";
+            return Err(TerminalsError::input("what a user starts with", problem, remedy));
         }
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
@@ -204,11 +217,12 @@ pub fn serve() -> ! {
 fn nursery_main(requests: OwnedFd, report: OwnedFd) {
     let Ok((requests, report)) = isolate(requests, report) else { return };
     let mut children = Vec::new();
+    let mut homes = BTreeSet::new();
     let mut buffer = vec![0u8; MESSAGE_BYTES_MAX];
     while let Some((length, terminal)) = next_request(&requests, &mut buffer) {
         let answer = match serde_json::from_slice(&buffer[..length]) {
             Err(error) => Answer::Refused { problem: format!("unreadable request: {error}") },
-            Ok(request) => match spawn(request, terminal, &requests, &report) {
+            Ok(request) => match spawn(request, terminal, &requests, &report, &mut homes) {
                 Err(error) => Answer::Refused { problem: error.to_string() },
                 Ok(pid) => {
                     children.push(pid);
@@ -228,6 +242,23 @@ fn nursery_main(requests: OwnedFd, report: OwnedFd) {
     }
     for &child in &children {
         let _ = retry(|| waitpid(Some(child), rustix::process::WaitOptions::empty()));
+    }
+    end_adopted();
+    for folder in &homes {
+        let _ = std::fs::remove_dir_all(folder);
+    }
+}
+
+/// Ends what users' programs have left in the background: the kernel has made such processes children of the nursery.
+fn end_adopted() {
+    // Each round ends a generation: the children of those that it kills are adopted next.
+    for _ in 0..1000 {
+        for child in process::children() {
+            let _ = kill_process(child, Signal::KILL);
+        }
+        if !matches!(retry(|| rustix::process::wait(rustix::process::WaitOptions::empty())), Ok(Some(_))) {
+            return;
+        }
     }
 }
 
@@ -322,8 +353,14 @@ fn spawn(
     terminal: Option<OwnedFd>,
     requests: &OwnedFd,
     report: &OwnedFd,
+    homes: &mut BTreeSet<PathBuf>,
 ) -> std::io::Result<Pid> {
     let nursery = getpid();
+    if let Request::Execute { command, .. } = &request {
+        // Whatever the program leaves in the background comes back to the nursery, which ends it at the end.
+        rustix::process::set_child_subreaper(Some(nursery))?;
+        homes.extend(command.homes.clone());
+    }
     // SAFETY: the nursery has one thread, so its child may do anything; it ends by _exit in every case.
     match unsafe { libc::fork() } {
         0 => {
@@ -357,6 +394,13 @@ fn child_main(request: Request, terminal: Option<OwnedFd>, report: &OwnedFd) {
             if let Err(problem) = ended {
                 let _ = Report::Failed { user, problem }.send(report.as_fd());
             }
+        }
+        Request::Execute { user, command } => {
+            let problem = match terminal {
+                None => "the request came without a terminal".to_owned(),
+                Some(terminal) => process::execute(&command, &terminal).to_string(),
+            };
+            let _ = Report::Failed { user, problem }.send(report.as_fd());
         }
         Request::Measure { array_bytes } => {
             let _ = rustix::thread::set_name(c"tt-measure");

@@ -2,6 +2,15 @@
 
 use std::ffi::CStr;
 use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+
+use rustix::process::{Pid, getpid, ioctl_tiocsctty, setsid};
+use rustix::termios::{Winsize, tcsetwinsize};
+
+use crate::nursery::message::Command;
+
+/// Columns and rows of a user's terminal: no line that is typed wraps, so that its echo is what was typed.
+const WINDOW: Winsize = Winsize { ws_row: 50, ws_col: 2000, ws_xpixel: 0, ws_ypixel: 0 };
 
 /// Repeats a system call that a signal interrupted.
 pub(crate) fn retry<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> rustix::io::Result<T> {
@@ -19,6 +28,42 @@ pub(crate) fn to_standard_streams(descriptor: &OwnedFd) -> rustix::io::Result<()
     rustix::stdio::dup2_stdin(descriptor)?;
     rustix::stdio::dup2_stdout(descriptor)?;
     rustix::stdio::dup2_stderr(descriptor)
+}
+
+/// Makes `terminal` the controlling terminal of a session of its own, and the standard streams.
+pub(crate) fn take(terminal: &OwnedFd) -> rustix::io::Result<()> {
+    setsid()?;
+    ioctl_tiocsctty(terminal)?;
+    to_standard_streams(terminal)
+}
+
+/// Becomes the program of `command` on `terminal`; returns only where that fails, with the reason.
+pub(crate) fn execute(command: &Command, terminal: &OwnedFd) -> std::io::Error {
+    let Some((program, arguments)) = command.arguments.split_first() else {
+        return std::io::Error::other("there is no program to start");
+    };
+    let taken = take(terminal).and_then(|()| tcsetwinsize(terminal, WINDOW));
+    if let Err(error) = taken {
+        return std::io::Error::other(format!("cannot take the terminal: {error}"));
+    }
+    let mut child = std::process::Command::new(program);
+    child.args(arguments).env_clear().envs(command.environment.iter().cloned());
+    let error = child.exec();
+    std::io::Error::other(format!("cannot start {program}: {error}"))
+}
+
+/// Processes whose parent is this one.
+pub(crate) fn children() -> Vec<Pid> {
+    let own = getpid().as_raw_nonzero().get().to_string();
+    let Ok(folders) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let number =
+        |entry: std::io::Result<std::fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse::<i32>().ok();
+    let is_child = |pid: &i32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // The command's name may hold anything, brackets included: the last bracket ends it.
+        stat.rsplit(')').next().and_then(|rest| rest.split_ascii_whitespace().nth(1)) == Some(&own)
+    };
+    folders.filter_map(number).filter(is_child).filter_map(Pid::from_raw).collect()
 }
 
 /// Ends this process at once, without destructors or exit handlers of the program that it was forked from.

@@ -8,14 +8,14 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags, SeekFrom};
-use rustix::process::{getpid, ioctl_tiocsctty, setsid};
+use rustix::process::getpid;
 use rustix::time::ClockId;
 
 use crate::driver::terminal::PROMPT;
 use crate::load::random::{Part, Stream};
 use crate::load::workload::{BLOCK_BYTES, Class, LINE_CHARACTERS};
 use crate::nursery::message::{Program, Report, Service};
-use crate::nursery::process::{exit_now, retry, to_standard_streams};
+use crate::nursery::process::{exit_now, retry, take};
 use crate::user::compute::{nanoseconds, spin};
 use crate::user::memory::{Array, touch_fresh};
 use crate::user::usage::Usage;
@@ -38,7 +38,8 @@ pub(crate) fn run(
     terminal: OwnedFd,
     report: BorrowedFd<'_>,
 ) -> Result<(), String> {
-    take(terminal).map_err(|error| format!("cannot take the terminal: {error}"))?;
+    take(&terminal).map_err(|error| format!("cannot take the terminal: {error}"))?;
+    drop(terminal);
     let mut prototype = Prototype {
         user,
         program,
@@ -80,13 +81,6 @@ pub(crate) fn run(
         // Sending the report belongs to no interaction.
         before = (Usage::now(), prototype.accounts.now());
     }
-}
-
-/// Makes `terminal` the controlling terminal of a session of its own, and the standard streams.
-fn take(terminal: OwnedFd) -> rustix::io::Result<()> {
-    setsid()?;
-    ioctl_tiocsctty(&terminal)?;
-    to_standard_streams(&terminal)
 }
 
 /// Writes all of `bytes` to the terminal.
