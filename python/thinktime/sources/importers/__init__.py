@@ -24,6 +24,7 @@ from thinktime.sources.importers.sacct import SacctImporter
 from thinktime.sources.importers.sar import SarImporter
 from thinktime.sources.importers.table import TableImporter
 from thinktime.sources.importers.vmstat import VmstatImporter
+from thinktime.sources.importers.wtmp import WtmpImporter
 
 if TYPE_CHECKING:
     from thinktime.log import LogWriter
@@ -38,6 +39,7 @@ IMPORTERS: tuple[Importer, ...] = (
     PidstatImporter(),
     PrometheusImporter(),
     SacctImporter(),
+    WtmpImporter(),
     TableImporter(),
 )
 """Kinds of file in the order in which they are tried: the last one takes any table."""
