@@ -20,7 +20,7 @@ __all__ = ["WtmpImporter"]
 
 SQLITE_MAGIC = b"SQLite format 3\0"
 RECORDS_SEEN = 4
-"""Records at the head of a file that must be those of wtmp."""
+"""Records at the head of a file of which the first, and half of all, must be those of wtmp."""
 
 
 class WtmpImporter(Importer):
@@ -42,7 +42,8 @@ class WtmpImporter(Importer):
         if asked:
             return "binary" if any(record_of(head.data, at, must_say=True) for at in places) else None
         first = [record_of(head.data, at) for at in places[:RECORDS_SEEN]]
-        return "binary" if first and all(first) and record_of(head.data, 0, must_say=True) else None
+        is_one = 2 * sum(map(bool, first)) >= len(first) > 0 and record_of(head.data, 0, must_say=True)
+        return "binary" if is_one else None
 
     def open(self, source: Source) -> Opened:
         """Opened file."""

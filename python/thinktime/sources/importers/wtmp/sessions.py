@@ -180,6 +180,8 @@ class _Reading:
         """End the interval that is under way, and begin another one after a gap."""
         yield from self._cut()
         self.now_us = self.begun_us = time_us
+        for user in self.users.values():
+            user.since_us = time_us
 
     def _pass(self, time_us: int) -> Iterator[Interval]:
         while True:
