@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal
 from thinktime.errors import InputError, WorkError, offered
 from thinktime.sources.importers.importer import Given, Head, Importer, Opened, Source, files_of, head_of
 from thinktime.sources.importers.iostat import IostatImporter
+from thinktime.sources.importers.pcp import PcpImporter
 from thinktime.sources.importers.pidstat import PidstatImporter
 from thinktime.sources.importers.problems import Problems
 from thinktime.sources.importers.prometheus import PrometheusImporter
@@ -38,6 +39,7 @@ IMPORTERS: tuple[Importer, ...] = (
     IostatImporter(),
     PidstatImporter(),
     PrometheusImporter(),
+    PcpImporter(),
     SacctImporter(),
     WtmpImporter(),
     TableImporter(),

@@ -1,12 +1,13 @@
 """Readings of counters and gauges at one time after another, and the rows of the log between two of them.
 
-What Prometheus and PCP have in common: a series is a counter or a gauge of the machine, or of a device, a control
-group or a command.
+What Prometheus and PCP have in common: a series is a counter or a gauge of the machine, or of a device, a
+control group or a command.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -62,6 +63,7 @@ _NAMES = {
     "groups": "group",
     "commands": "command",
 }
+_UNIT = re.compile(r"\.(slice|service|scope)$")
 _LOOPBACK = "lo"
 _PASSING = "veth"
 """Interfaces that come and go with containers: a total without one that is new is still given."""
@@ -92,6 +94,10 @@ class Series:
     """Name with labels, for messages."""
     names: Row = field(default_factory=dict)
     """Texts of the row, such as the name of a container."""
+    scale: float = 1.0
+    """Factor of the source to seconds, bytes or a count, besides that of the rule."""
+    bits: int = 64
+    """Width of the counter: one of 32 bits may begin again at zero."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +112,7 @@ class Scrape:
 
 @dataclass(slots=True, kw_only=True)
 class Rows:
-    """Intervals between scrapes.
+    """Intervals between readings.
 
     Parameters
     ----------
@@ -124,18 +130,18 @@ class Rows:
             if scrape.time_us < before.time_us:
                 back_s = (before.time_us - scrape.time_us) / 1e6
                 self.problems.add(
-                    "clock_step", f"the time goes back by {back_s:.0f} s at a scrape; interval dropped"
+                    "clock_step", f"the time goes back by {back_s:.0f} s at a reading; interval dropped"
                 )
                 self.before = scrape
             else:
-                self.problems.add("interval_dropped", "two scrapes at the same time: the second is left out")
+                self.problems.add("interval_dropped", "two readings at the same time: the second is left out")
             return None
         self.before = scrape
         if before is None:
             return None
         length_s = (scrape.time_us - before.time_us) / 1e6
         if length_s > LENGTH_MAX_S:
-            self.problems.add("interval_dropped", "ten years without a scrape")
+            self.problems.add("interval_dropped", "ten years without a reading")
             return None
         if (
             before.boot_s is not None
@@ -143,7 +149,7 @@ class Rows:
             and abs(scrape.boot_s - before.boot_s) > BOOT_STEP_S
         ):
             self.problems.add(
-                "reboot", "the time of boot changed between two scrapes: the interval is dropped"
+                "reboot", "the time of boot changed between two readings: the interval is dropped"
             )
             return None
         tables = self._tables(before, scrape)
@@ -181,25 +187,27 @@ class Rows:
         if not math.isfinite(value):
             self.problems.add("unread_value", f"{series.label} is {value}; it is null")
             return None
-        rule = series.rule
+        rule, scale = series.rule, series.rule.scale * series.scale
         if not rule.counter:
             if value < 0 or (rule.whole and value > COUNT_MAX):
                 if series.column != "memory_limit_bytes":
                     self.problems.add("unread_value", f"{series.label} is {value:g}; it is null")
                 return None
             # A limit of zero, or of all that can be counted, is none.
-            return (
-                None if series.column == "memory_limit_bytes" and not 0 < value < NONE else value * rule.scale
-            )
+            return None if series.column == "memory_limit_bytes" and not 0 < value < NONE else value * scale
         if previous is None or not math.isfinite(previous):
             return None
         if value < previous:
             # The kernel's own bookkeeping lets idle time and I/O wait step back.
             if series.column in ("idle_s", "iowait_s") and previous - value < 10:
                 return 0.0
+            half = 1 << (series.bits - 1)
+            if series.bits == 32 and half <= previous < 2 * half and value < half:
+                self.problems.add("counter_wrap", f"{series.label} wrapped at 32 bits")
+                return (value - previous + 2 * half) * scale
             self.problems.add("counter_reset", f"{series.label} went back")
             return None
-        grown = (value - previous) * rule.scale
+        grown = (value - previous) * scale
         if grown > COUNT_MAX:
             self.problems.add("damaged_record", f"{series.label} grew by {grown:g} in one interval")
             return None
@@ -270,3 +278,9 @@ def _sum(rows: Iterable[Row], name: str) -> float | int | None:
 def _did_anything(table: str, row: Row) -> bool:
     names = set(row) - {_NAMES[table], "name", "kind"}
     return table == "cpus" or any(row[name] for name in names)
+
+
+def group_names(path: str) -> Row:
+    """Name and kind of a control group by its path alone."""
+    unit = _UNIT.search(path)
+    return {"name": path.rpartition("/")[2] or "/", "kind": unit[1] if unit else "group"}

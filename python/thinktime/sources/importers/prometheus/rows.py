@@ -11,7 +11,7 @@ from thinktime.errors import InputError
 from thinktime.sources.importers.interval import Row
 from thinktime.sources.importers.problems import Problems
 from thinktime.sources.importers.prometheus.rules import BOOT, PREFIXES, RULES, TIME, UNAME
-from thinktime.sources.importers.readings import Rows, Scrape, Series
+from thinktime.sources.importers.readings import Rows, Scrape, Series, group_names
 
 SERIES_MAX = 200_000
 """Most series of a scrape that are kept."""
@@ -25,7 +25,6 @@ _KEYS = {
     "commands": ("groupname",),
 }
 _CPU = re.compile(r"\d{1,6}", re.ASCII)
-_UNIT = re.compile(r"\.(slice|service|scope)$")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -101,8 +100,7 @@ def _group(path: str, labels: Mapping[str, str]) -> Row:
     elif pod:
         name, kind = pod, "pod"
     else:
-        unit = _UNIT.search(path)
-        name, kind = path.rpartition("/")[2] or "/", unit[1] if unit else "group"
+        return {name: text[:KEY_MAX] for name, text in group_names(path).items()}
     return {"name": name[:KEY_MAX], "kind": kind}
 
 
