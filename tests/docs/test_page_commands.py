@@ -71,7 +71,7 @@ FILES = {
     "range.json": TOOLS / "range.json",
     "data.csv": TOOLS / "data.csv",
     "access.csv": TOOLS / "access.csv",
-    "jobs.txt": TOOLS / "jobs.txt",
+    "jobs.txt": TOOLS.parent / "slurm" / "jobs.txt",
     "/var/lib/thinktime/log": Path("run"),
 }
 """Files that a page takes to be there."""
