@@ -74,6 +74,7 @@ FILES = {
     "data.csv": TOOLS / "data.csv",
     "access.csv": TOOLS / "access.csv",
     "jobs.txt": TOOLS.parent / "slurm" / "jobs.txt",
+    "rezolus.parquet": TOOLS.parent / "rezolus" / "5.4.parquet",
     "/var/log/wtmp": TOOLS.parent / "logins" / "wtmp-boots",
     "/var/lib/thinktime/log": Path("run"),
 }

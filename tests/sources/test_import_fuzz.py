@@ -1,5 +1,6 @@
 """Any damage gives a log that passes its check, or an InputError: never another exception, and no hang."""
 
+import base64
 import contextlib
 import json
 import lzma
@@ -17,6 +18,7 @@ from tool_files import GIVEN, TOOLS
 from thinktime.errors import InputError
 from thinktime.log import Log
 from thinktime.sources.importers import IMPORTERS, Given, import_file
+from thinktime.sources.importers.rezolus.fields import labels_of
 from thinktime.sources.importers.table import EXAMPLE
 
 MAY_BREAK = LAWS_OF_VALUES | {
@@ -119,6 +121,11 @@ def answer():
     return json.dumps({"status": "success", "data": {"resultType": "matrix", "result": series}}).encode()
 
 
+REZOLUS_SCHEMA = base64.b64decode(
+    pl.read_parquet_metadata(TOOLS.parent / "rezolus" / "5.4.parquet")["ARROW:schema"]
+)
+
+
 @cache
 def pcp_part(name):
     """A file of the archive of Performance Co-Pilot."""
@@ -155,6 +162,21 @@ def test_damaged_archives(seed):
     which = sorted(parts)[seed % 2]
     parts[which] = damaged(parts[which], seed, longest=20_000)
     obeys_the_laws(parts.pop("load.meta"), kind="pcp", name="load.meta", beside=parts)
+
+
+@given(seed=SEEDS)
+@effort(10)
+def test_damaged_recordings_of_rezolus(seed):
+    data = damaged((TOOLS.parent / "rezolus" / "5.4.parquet").read_bytes(), seed, longest=500)
+    obeys_the_laws(data, kind="rezolus")
+
+
+@given(data=st.binary(max_size=300), at=st.integers(0, 200))
+@effort(100)
+def test_schemas_of_arrow_that_are_none(data, at):
+    schema = REZOLUS_SCHEMA[:at] + data + REZOLUS_SCHEMA[at + len(data) :]
+    with contextlib.suppress(ValueError):
+        labels_of(base64.b64encode(schema).decode())
 
 
 @given(seed=SEEDS)

@@ -21,6 +21,7 @@ from thinktime.sources.importers.pcp import PcpImporter
 from thinktime.sources.importers.pidstat import PidstatImporter
 from thinktime.sources.importers.problems import Problems
 from thinktime.sources.importers.prometheus import PrometheusImporter
+from thinktime.sources.importers.rezolus import RezolusImporter
 from thinktime.sources.importers.sacct import SacctImporter
 from thinktime.sources.importers.sar import SarImporter
 from thinktime.sources.importers.table import TableImporter
@@ -42,6 +43,7 @@ IMPORTERS: tuple[Importer, ...] = (
     PcpImporter(),
     SacctImporter(),
     WtmpImporter(),
+    RezolusImporter(),
     TableImporter(),
 )
 """Kinds of file in the order in which they are tried: the last one takes any table."""

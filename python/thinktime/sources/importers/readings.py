@@ -1,7 +1,7 @@
 """Readings of counters and gauges at one time after another, and the rows of the log between two of them.
 
-What Prometheus and PCP have in common: a series is a counter or a gauge of the machine, or of a device, a
-control group or a command.
+What Prometheus, PCP and Rezolus have in common: a series is a counter or a gauge of the machine, or of a
+device, a control group or a command.
 """
 
 from __future__ import annotations
