@@ -4,6 +4,8 @@ import datetime
 import re
 import sqlite3
 import struct
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -153,6 +155,19 @@ def test_intervals_have_the_length_that_is_given_and_end_on_its_multiples(tmp_pa
     assert column(log, "session_s") == [1700.0 + 1100.0, 3600.0, 400.0 + 500.0]
     assert column(log, "sessions") == [2, 2, 0]
     assert column(log, "logins") == [2, 0, 0]
+
+
+def test_records_of_arm64_say_the_same(tmp_path):
+    plain = [boot(0), came(10.5, "ann", host="h"), left(60), down(90)]
+    wide = []
+    for data in plain:
+        *head, seconds, micro, address = struct.unpack("<332shhiIi16s20x", data)
+        wide.append(struct.pack("<332shhqqq16s20x4x", *head, seconds, micro, address))
+    (tmp_path / "wide").mkdir()
+    _, one = made(tmp_path, *plain)
+    _, other = made(tmp_path / "wide", *wide)
+    for table in ("samples", "presence"):
+        assert one.table(table).collect().equals(other.table(table).collect())
 
 
 def test_a_login_where_nobody_logged_out_ends_the_session_before(tmp_path):
@@ -315,3 +330,25 @@ def test_a_log_of_too_many_rows_says_the_remedy(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="give longer intervals, as in --interval 1h"):
         made(tmp_path, came(0, "ann"), left(86_400))
     assert not (tmp_path / "log").exists()
+
+
+@pytest.mark.thorough
+def test_memory_does_not_grow_with_the_length_of_the_file(tmp_path):
+    """Ten times the records in the same memory but for what the log's writer holds."""
+    code = (
+        "import resource, sys; from thinktime.sources.importers import Given, import_file;"
+        "import_file(sys.argv[1], sys.argv[1] + '.log', given=Given(interval=3600.0));"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    peak = {}
+    for count in (5_000, 50_000):
+        path = tmp_path / str(count)
+        with path.open("wb") as file:
+            for at in range(count):
+                file.write(
+                    came(at * 100, f"u{at % 5}", f"pts/{at % 7}") + left(at * 100 + 90, f"pts/{at % 7}")
+                )
+        done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        peak[count] = int(done.stdout)
+    assert peak[50_000] < peak[5_000] + 40_000

@@ -5,11 +5,10 @@ which sessions were there, logins and logouts; and who was there, at which termi
 
 **Limitations.**
 Logins say who was there, not what anybody used: CPU time, memory, disks and response times are null. Records
-of wtmp are those of Linux on x86-64 (384 bytes, little endian); those of ARM64 (400 bytes) are not read. A
-session without a logout lasts until the next login at its terminal, the shutdown or the end of the file.
-Where a boot follows without a shutdown, nobody knows when the machine stopped: from the last record before
-the boot on, there are no intervals. The log ends with the last record. A write-ahead log beside a database
-is not read.
+of wtmp are those of Linux on x86-64 (384 bytes) and on ARM64 (400 bytes), little endian. A session without a
+logout lasts until the next login at its terminal, the shutdown or the end of the file. Where a boot follows
+without a shutdown, nobody knows when the machine stopped: from the last record before the boot on, there are
+no intervals. The log ends with the last record. A write-ahead log beside a database is not read.
 """
 
 from __future__ import annotations
@@ -19,8 +18,6 @@ from thinktime.sources.importers.importer import Head, Importer, Opened, Source
 __all__ = ["WtmpImporter"]
 
 SQLITE_MAGIC = b"SQLite format 3\0"
-RECORDS_SEEN = 4
-"""Records at the head of a file of which the first, and half of all, must be those of wtmp."""
 
 
 class WtmpImporter(Importer):
@@ -32,18 +29,13 @@ class WtmpImporter(Importer):
 
     def detect(self, head: Head, *, asked: bool) -> str | None:
         """``database`` or ``binary``; None if it is neither of wtmpdb nor of wtmp."""
-        from thinktime.sources.importers.wtmp.records import RECORD_BYTES, record_of
-
         if head.folder:
             return None
         if head.data.startswith(SQLITE_MAGIC):
             return "database" if asked or b"CREATE TABLE wtmp" in head.data else None
-        places = range(0, len(head.data) - RECORD_BYTES + 1, RECORD_BYTES)
-        if asked:
-            return "binary" if any(record_of(head.data, at, must_say=True) for at in places) else None
-        first = [record_of(head.data, at) for at in places[:RECORDS_SEEN]]
-        is_one = 2 * sum(map(bool, first)) >= len(first) > 0 and record_of(head.data, 0, must_say=True)
-        return "binary" if is_one else None
+        from thinktime.sources.importers.wtmp.records import layout_of
+
+        return "binary" if layout_of(head.data, asked=asked) is not None else None
 
     def open(self, source: Source) -> Opened:
         """Opened file."""

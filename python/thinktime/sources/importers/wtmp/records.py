@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from thinktime.sources.importers.importer import Source
+from thinktime.sources.importers.importer import HEAD_BYTES, Source
 from thinktime.sources.importers.problems import Problems
 from thinktime.sources.importers.wtmp.sessions import Event
 
-RECORD_BYTES = 384
-"""Size of a record of glibc on x86-64."""
+RECORDS_SEEN = 4
+"""Records at the head of a file of which the first, and half of all, must be those of a layout."""
 SLOTS_MAX = 4096
 """Most records of a file that may be of utmp, which has them in the order of terminals."""
 LINES_MAX = 16_384
@@ -20,7 +20,10 @@ LINES_MAX = 16_384
 BLOCK_RECORDS = 256
 """Records that are read at once."""
 
-_RECORD = struct.Struct("<hHi32s4s32s256shhiIi16s20s")
+_TEXTS = "<hHi32s4s32s256shh"
+LAYOUTS = (struct.Struct(f"{_TEXTS}iIi16s20s"), struct.Struct(f"{_TEXTS}qqq16s20s4x"))
+"""Records of glibc: of 384 bytes on x86-64, and of 400 on ARM64, where times have 64 bits."""
+SECONDS_MAX = 2**33
 _EMPTY, _RUN_LEVEL, _BOOT, _NEW_TIME, _OLD_TIME, _INIT, _LOGIN, _USER, _DEAD, _ACCOUNTING = range(10)
 _DOWN = (ord("0"), ord("6"))
 """Run levels in which a machine stops."""
@@ -39,20 +42,52 @@ class Record:
     time_us: int
 
 
-def record_of(data: bytes, at: int, *, must_say: bool = False) -> Record | None:
+def layout_of(data: bytes, *, asked: bool) -> struct.Struct | None:
+    """Layout of the records at the head of a file; None if they are of none.
+
+    Parameters
+    ----------
+    data : bytes
+        Head of the file.
+    asked : bool
+        True if the user says that there are records: one that can be read is enough.
+    """
+    for layout in LAYOUTS:
+        places = range(0, len(data) - layout.size + 1, layout.size)
+        first = [record_of(data, at, layout) is not None for at in places[:RECORDS_SEEN]]
+        if 2 * sum(first) >= len(first) > 0 and record_of(data, 0, layout, must_say=True):
+            return layout
+    if not asked:
+        return None
+    said = {
+        layout: sum(
+            record_of(data, at, layout, must_say=True) is not None
+            for at in range(0, len(data) - layout.size + 1, layout.size)
+        )
+        for layout in LAYOUTS
+    }
+    most = max(LAYOUTS, key=said.__getitem__)
+    return most if said[most] else None
+
+
+def record_of(data: bytes, at: int, layout: struct.Struct, *, must_say: bool = False) -> Record | None:
     """Record at a place in `data`; None if the bytes there can be none.
 
     Parameters
     ----------
     data : bytes
     at : int
-        Place of its first byte; `RECORD_BYTES` must follow.
+        Place of its first byte; as many as the layout has must follow.
+    layout : struct.Struct
+        One of `LAYOUTS`.
     must_say : bool
         Refuse records that say nothing (zeros), which may be anything.
     """
-    kind, pad, pid, line, id_, user, host, _, _, _, seconds, micro, _, unused = _RECORD.unpack_from(data, at)
+    kind, pad, pid, line, id_, user, host, _, _, _, seconds, micro, _, unused = layout.unpack_from(data, at)
     texts = [text.partition(b"\0")[0] for text in (line, user, host)]
-    if not _EMPTY <= kind <= _ACCOUNTING or pad or not 0 <= micro < 1_000_000 or any(unused):
+    if not _EMPTY <= kind <= _ACCOUNTING or pad or any(unused):
+        return None
+    if not (0 <= micro < 1_000_000 and 0 <= seconds < SECONDS_MAX):
         return None
     if any(byte < 0x20 for text in texts for byte in text):
         return None
@@ -72,19 +107,20 @@ def record_of(data: bytes, at: int, *, must_say: bool = False) -> Record | None:
 
 def events(source: Source) -> Iterator[Event]:
     """Logins, logouts and boots of a file, in the order of its records; those of utmp by time."""
-    if _is_utmp(source.path):
-        # Problems are counted by the reading above alone.
-        found = sorted(_records(source.path, source.problems), key=lambda item: item[1].time_us)
-        return _events(iter(found), source.problems)
-    return _events(_records(source.path, source.problems), source.problems)
+    with source.path.open("rb") as file:
+        layout = layout_of(file.read(HEAD_BYTES), asked=True) or LAYOUTS[0]
+    records = _records(source.path, layout, source.problems)
+    if _is_utmp(source.path, layout):
+        records = iter(sorted(records, key=lambda item: item[1].time_us))
+    return _events(records, source.problems)
 
 
-def _is_utmp(path: Path) -> bool:
+def _is_utmp(path: Path, layout: struct.Struct) -> bool:
     """True if no terminal has two records: utmp has one of each, wtmp a history."""
-    if path.stat().st_size > SLOTS_MAX * RECORD_BYTES:
+    if path.stat().st_size > SLOTS_MAX * layout.size:
         return False
     slots: set[object] = set()
-    for _, record in _records(path, Problems()):
+    for _, record in _records(path, layout, Problems()):
         if record.type != _EMPTY:
             slot = (record.type, record.id) if record.type < _INIT else record.id + record.line.encode()
             if slot in slots:
@@ -93,30 +129,33 @@ def _is_utmp(path: Path) -> bool:
     return True
 
 
-def _records(path: Path, problems: Problems) -> Iterator[tuple[int, Record]]:
+def _records(path: Path, layout: struct.Struct, problems: Problems) -> Iterator[tuple[int, Record]]:
     """Records with the places where they begin; bytes that are none are counted and passed over."""
+    size = layout.size
     with path.open("rb") as file:
         data, base, at = b"", 0, 0
         while True:
-            if len(data) - at < 2 * RECORD_BYTES:
-                data, base, at = data[at:] + file.read(BLOCK_RECORDS * RECORD_BYTES), base + at, 0
-            if len(data) - at < RECORD_BYTES:
+            if len(data) - at < 2 * size:
+                data, base, at = data[at:] + file.read(BLOCK_RECORDS * size), base + at, 0
+            if len(data) - at < size:
                 break
-            record = record_of(data, at)
+            record = record_of(data, at, layout)
             if record is not None:
                 yield base + at, record
-                at += RECORD_BYTES
+                at += size
                 continue
-            last = min(at + RECORD_BYTES, len(data) - RECORD_BYTES)
-            found = (place for place in range(at + 1, last + 1) if record_of(data, place, must_say=True))
-            after = next(found, min(at + RECORD_BYTES, len(data)))
+            last = min(at + size, len(data) - size)
+            found = (
+                place for place in range(at + 1, last + 1) if record_of(data, place, layout, must_say=True)
+            )
+            after = next(found, min(at + size, len(data)))
             problems.add("damaged_record", f"byte {base + at}: {after - at} bytes are no record; left out")
             at = after
         if len(data) > at:
             problems.add(
                 "truncated",
                 f"byte {base + at}: the file ends in the middle of a record, after {len(data) - at} of "
-                f"{RECORD_BYTES} bytes",
+                f"{size} bytes",
             )
 
 
