@@ -71,7 +71,9 @@ class _Reading:
             earlier = rows.before
             interval = rows.interval(scrape)
             length_s = 0.0 if earlier is None else (scrape.time_us - earlier.time_us) / 1e6
-            cpus = self.machine.get("cpus", 1)
+            cpus = (
+                self.machine.get("cpus") or len(reading.values.get("kernel.percpu.cpu.user", ())) or CPUS_MAX
+            )
             of_processes = processes.rows(reading, self._scales(metadata), length_s * cpus)
             if interval is not None:
                 yield _with(interval, of_processes)
