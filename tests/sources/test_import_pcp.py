@@ -268,6 +268,6 @@ def test_the_questions_that_apply_are_answered(tmp_path, capsys):
     for words in (["report"], ["analyse", "saturation"], ["analyse", "overhead"], ["check"]):
         assert run([*words, str(tmp_path / "log")]) == 0, words
     (tmp_path / "other").mkdir()
-    imported(unpacked(tmp_path / "other", "load-3"), tmp_path / "other", Given())
+    made(tmp_path / "other", *(fetch(at, 500 * at + 9 * (at % 3)) for at in range(30)))
     assert run(["analyse", "compare", str(tmp_path / "log"), str(tmp_path / "other" / "log")]) == 0
     assert capsys.readouterr().err == ""
