@@ -46,7 +46,7 @@ suppress_warnings = ["ref.python"]
 nitpicky = True
 nitpick_ignore_regex = [
     # Types of other libraries: their pages are on the network, which the documentation does not need.
-    ("py:class", r"(collections|contextlib|datetime|os|pathlib|re|types)\..*|Path|PathLike"),
+    ("py:class", r"(collections|contextlib|datetime|os|pathlib|re|struct|types)\..*|Path|PathLike"),
     ("py:class", r"(numpy|np)\..*|NDArray|_?Array|Complex|Matrix"),
     ("py:class", r"(polars|pl)\..*"),
     # Variables of generic types, which have no page.

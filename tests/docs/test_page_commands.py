@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import lzma
 import shutil
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from thinktime.cli import application, run
 
 SAR = ROOT / "tests" / "fixtures" / "sar"
 TOOLS = ROOT / "tests" / "fixtures" / "tools"
+PCP = ROOT / "tests" / "fixtures" / "pcp" / "load"
 RUN = {
     "beyond-the-papers",
     "compare-throughput",
@@ -71,7 +73,9 @@ FILES = {
     "range.json": TOOLS / "range.json",
     "data.csv": TOOLS / "data.csv",
     "access.csv": TOOLS / "access.csv",
-    "jobs.txt": TOOLS / "jobs.txt",
+    "jobs.txt": TOOLS.parent / "slurm" / "jobs.txt",
+    "rezolus.parquet": TOOLS.parent / "rezolus" / "5.4.parquet",
+    "/var/log/wtmp": TOOLS.parent / "logins" / "wtmp-boots",
     "/var/lib/thinktime/log": Path("run"),
 }
 """Files that a page takes to be there."""
@@ -105,6 +109,10 @@ def prepare(page: Path, shown: Shown, left: list[str]) -> None:
     """Files that the page prints, and the place of what the command writes."""
     for word in shown.words:
         name = Path(word.removeprefix("script="))
+        if name.suffix == ".meta":
+            for ending in (".meta", ".0"):
+                packed = PCP.with_name(f"{PCP.name}{ending}.xz")
+                name.with_suffix(ending).write_bytes(lzma.decompress(packed.read_bytes()))
         if name.suffix == ".toml" and not name.exists():
             there = [path for path in page.parent.rglob(name.name) if path.is_file()]
             if there:

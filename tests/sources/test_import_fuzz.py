@@ -1,8 +1,11 @@
 """Any damage gives a log that passes its check, or an InputError: never another exception, and no hang."""
 
+import base64
 import contextlib
 import json
+import lzma
 import tempfile
+from functools import cache
 from pathlib import Path
 
 import polars as pl
@@ -15,6 +18,7 @@ from tool_files import GIVEN, TOOLS
 from thinktime.errors import InputError
 from thinktime.log import Log
 from thinktime.sources.importers import IMPORTERS, Given, import_file
+from thinktime.sources.importers.rezolus.fields import labels_of
 from thinktime.sources.importers.table import EXAMPLE
 
 MAY_BREAK = LAWS_OF_VALUES | {
@@ -52,11 +56,13 @@ def file_of(name):
     return "\n".join([*head, *[report] * 40]).encode()
 
 
-def obeys_the_laws(data, kind=None, say=None, mapping=None):
+def obeys_the_laws(data, kind=None, say=None, mapping=None, *, name="input", beside=None):
     """Whether a log came of it; fails on anything but a sound log or an InputError without one."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "input"
+        path = Path(folder) / name
         path.write_bytes(data)
+        for other, bytes_of_other in (beside or {}).items():
+            (Path(folder) / other).write_bytes(bytes_of_other)
         if mapping is not None:
             (Path(folder) / "map.toml").write_bytes(mapping)
             say = Given(mapping=Path(folder) / "map.toml")
@@ -115,6 +121,17 @@ def answer():
     return json.dumps({"status": "success", "data": {"resultType": "matrix", "result": series}}).encode()
 
 
+REZOLUS_SCHEMA = base64.b64decode(
+    pl.read_parquet_metadata(TOOLS.parent / "rezolus" / "5.4.parquet")["ARROW:schema"]
+)
+
+
+@cache
+def pcp_part(name):
+    """A file of the archive of Performance Co-Pilot."""
+    return lzma.decompress((TOOLS.parent / "pcp" / f"{name}.xz").read_bytes())
+
+
 JOBS = "JobID|User|Partition|Submit|Start|End|TotalCPU|AllocCPUS|State\n" + "".join(
     f"{at}|u{at % 3}|short|2026-11-21T08:00:{at:02d}|2026-11-21T08:01:{at:02d}|"
     f"2026-11-21T09:{50 - at:02d}:00|{at}:01:00|{at % 4}|COMPLETED\n"
@@ -127,6 +144,39 @@ JOBS = "JobID|User|Partition|Submit|Start|End|TotalCPU|AllocCPUS|State\n" + "".j
 @effort(20)
 def test_damaged_jobs(seed):
     obeys_the_laws(damaged(JOBS.encode(), seed), kind="sacct")
+
+
+@given(seed=SEEDS)
+@effort(10)
+@pytest.mark.parametrize("name", ["wtmp-boots", "wtmp-sshd", "wtmpdb-boots.db"])
+def test_damaged_logins(name, seed):
+    # With hours as intervals, for a damaged time may be years away.
+    data = (TOOLS.parent / "logins" / name).read_bytes()
+    obeys_the_laws(damaged(data, seed, longest=800), kind="wtmp", say=Given(interval=3600.0))
+
+
+@given(seed=SEEDS)
+@effort(6)
+def test_damaged_archives(seed):
+    parts = {f"load.{ending}": pcp_part(f"load.{ending}") for ending in ("meta", "0")}
+    which = sorted(parts)[seed % 2]
+    parts[which] = damaged(parts[which], seed, longest=20_000)
+    obeys_the_laws(parts.pop("load.meta"), kind="pcp", name="load.meta", beside=parts)
+
+
+@given(seed=SEEDS)
+@effort(10)
+def test_damaged_recordings_of_rezolus(seed):
+    data = damaged((TOOLS.parent / "rezolus" / "5.4.parquet").read_bytes(), seed, longest=500)
+    obeys_the_laws(data, kind="rezolus")
+
+
+@given(data=st.binary(max_size=300), at=st.integers(0, 200))
+@effort(100)
+def test_schemas_of_arrow_that_are_none(data, at):
+    schema = REZOLUS_SCHEMA[:at] + data + REZOLUS_SCHEMA[at + len(data) :]
+    with contextlib.suppress(ValueError):
+        labels_of(base64.b64encode(schema).decode())
 
 
 @given(seed=SEEDS)
@@ -172,6 +222,9 @@ def test_damaged_parquet(seed, tmp_path_factory):
         b'{"data":{"result":[',
         b"time,cpu user\n",
         b"JobID|User|Submit|Start|End\n1|u|2026-11-21T08:00:00|",
+        b"\0\0\0\x84\x50\x05\x26\x02" + bytes(120) + b"\0\0\0\x84\0\0\0\x20",
+        (TOOLS.parent / "logins" / "wtmp-sshd").read_bytes()[:1000],
+        b"SQLite format 3\0\x10\0\1\1\0\x40\x20\x20",
     ],
 )
 def test_noise(head, kind, data):
@@ -189,5 +242,13 @@ def test_the_damage_leaves_something_to_read():
     assert sum(read) > 5
     read = [obeys_the_laws(damaged(JOBS.encode(), seed, 200), "sacct") for seed in range(12)]
     assert sum(read) > 5
+    logins = (TOOLS.parent / "logins" / "wtmp-boots").read_bytes()
+    hourly = Given(interval=3600.0)
+    assert sum(obeys_the_laws(damaged(logins, seed, 200), "wtmp", hourly) for seed in range(12)) > 5
+    volume, beside = pcp_part("load.0"), {"load.meta": pcp_part("load.meta")}
+    archives = [
+        obeys_the_laws(damaged(volume, seed, 200), "pcp", name="load.0", beside=beside) for seed in range(3)
+    ]
+    assert sum(archives) > 1
     read = [obeys_the_laws(damaged(CSV.encode(), seed, 200), mapping=EXAMPLE.encode()) for seed in range(12)]
     assert sum(read) > 5

@@ -1,8 +1,10 @@
 """Jobs of Slurm's accounting become interactions."""
 
 import datetime
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
+import polars as pl
 import pytest
 from tool_files import column, imported, kinds
 
@@ -10,6 +12,7 @@ import thinktime
 from thinktime.errors import InputError
 from thinktime.sources.importers import Given
 
+SLURM = Path(__file__).parents[1] / "fixtures" / "slurm"
 HEAD = "JobID|JobName|User|Partition|Submit|Start|End|TotalCPU|UserCPU|SystemCPU|AllocCPUS|State"
 JOBS = f"""\
 {HEAD}
@@ -54,6 +57,48 @@ def test_a_job_is_an_interaction(tmp_path):
     # Not gathered is null, and not zero.
     assert rows[1]["service_s"] is None
     assert kinds(done) == {"coarse_clock", "timezone_unknown"}
+
+
+def jobs_of_slurm(name="jobs.txt"):
+    """Rows of the real sacct, by job; steps left out."""
+    head, *lines = (SLURM / name).read_text().splitlines()
+    rows = [dict(zip(head.split("|"), line.split("|"), strict=True)) for line in lines]
+    return {row["JobID"]: row for row in rows if "." not in row["JobID"]}
+
+
+def test_jobs_of_a_real_cluster(tmp_path):
+    done, log = imported(SLURM / "jobs.txt", tmp_path, Given())
+    assert kinds(done) == {"coarse_clock", "timezone_unknown"}
+    jobs = jobs_of_slurm()
+    rows = log.table("interactions").collect()
+    assert rows.height == len(jobs)
+    for user in ("alice", "bob"):
+        of_user = rows.filter(pl.col("user") == user)
+        ended = [job for job in jobs.values() if job["User"] == user and job["End"] != "Unknown"]
+        # Jobs of less than a minute: 00:01.201, or 00:00:00 for nothing.
+        used = sum(float(job["TotalCPU"].rpartition(":")[2]) for job in ended)
+        assert of_user["service_s"].sum() == pytest.approx(used)
+        waited = (of_user["first_service"] - of_user["due"]).sum().total_seconds()
+        began = [job for job in jobs.values() if job["User"] == user and job["Start"] != "Unknown"]
+        assert waited == sum((at(job["Start"]) - at(job["Submit"])).total_seconds() for job in began)
+    # Of a job that has not ended, Slurm says that it used nothing.
+    unfinished = rows.filter(pl.col("completion").is_null())
+    assert set(unfinished["state"]) == {"RUNNING", "PENDING"}
+    assert unfinished["service_s"].null_count() == unfinished.height
+    assert rows.filter(pl.col("state").str.starts_with("CANCELLED")).height == 1
+
+
+@pytest.mark.parametrize("name", ["jobs-epoch.txt", "jobs-barred.txt"])
+def test_the_other_forms_of_sacct_have_the_same_jobs(tmp_path, name):
+    _, plain = imported(SLURM / "jobs.txt", tmp_path / "a", Given())
+    _, other = imported(SLURM / name, tmp_path / "b", Given())
+    names = ["due", "completion", "state"]
+    assert (
+        plain.table("interactions")
+        .select(names)
+        .collect()
+        .equals(other.table("interactions").select(names).collect())
+    )
 
 
 def test_times_have_the_zone_that_is_given_or_are_seconds_since_1970(tmp_path):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from thinktime.analyses.overhead.section import requests
 from thinktime.analyses.recording.analysis import Recording
+from thinktime.analyses.users.logins import Logins
 from thinktime.documents.wording import few
 from thinktime.stats.estimate import Estimate, NotApplicable
 
@@ -51,6 +52,9 @@ class LogFacts:
             item.name: None if isinstance(results[item.name], NotApplicable) else results[item.name]
             for item in fields(cls)
         }
+        # Who was logged in says nothing of what was used, which the summary is about.
+        if isinstance(applicable["users"], Logins):
+            applicable["users"] = None
         return cls(**applicable)
 
     @property

@@ -65,7 +65,8 @@ def analyse(log: Log) -> Timeline | NotApplicable:
 
     The series are ``active_users`` and ``runnable`` (means), ``cpu_busy`` (share of the CPUs, at most 1: what
     the ticks of a short interval exceed it by is their error; number of busy CPUs if the log does not say how
-    many there are), ``page_faults`` and ``disk_operations`` (per second).
+    many there are), ``page_faults`` and ``disk_operations`` (per second). Where nobody counted active users,
+    ``sessions`` (mean) are those that were logged in.
 
     Raises
     ------
@@ -76,7 +77,7 @@ def analyse(log: Log) -> Timeline | NotApplicable:
     columns = over_time(
         log,
         rates=(*TICKS, "cpu_exact_s", *FAULTS, *DISK_OPERATIONS),
-        gauges=("active_users", "runnable"),
+        gauges=("active_users", "sessions", "runnable"),
     )
     if not columns.starts_s:
         return NotApplicable("the log has no samples", "record with `thinktime record`")
@@ -92,6 +93,7 @@ def analyse(log: Log) -> Timeline | NotApplicable:
         ),
         series={
             "active_users": columns.series["active_users"],
+            **({} if columns.measured("active_users") else {"sessions": columns.series["sessions"]}),
             "cpu_busy": tuple(_share(value, cpus) for value in busy),
             "runnable": columns.series["runnable"],
             "page_faults": _sum(columns, *FAULTS),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from thinktime.analyses.timeline.analysis import Timeline
 
 TITLE = "What happened when?"
+TITLE_OF_FIGURE = "Load, CPU, queue, faults and disk over time"
 WORDS: Mapping[str, Callable[..., str]] = {
     "few_attributed": few_attributed,
     "gaps": lambda gaps: f"The record has {shown.count(gaps, 'gap')}; no line is drawn across a gap.",
@@ -99,7 +100,7 @@ def section(result: Timeline | NotApplicable) -> Section:
     )
     figure = Figure(
         name="timeline",
-        title="Load, CPU, queue, faults and disk over time",
+        title=TITLE_OF_FIGURE if len(strips) > 1 else f"{strips[0].name} over time",
         chart=partial(_chart, time, strips),
         data=table,
         alt=f"{'; '.join(map(_peak, strips))}.",
@@ -123,6 +124,7 @@ def _strips(result: Timeline) -> list[_Strip]:
     """Series that were measured, from top to bottom."""
     looks = {
         "active_users": ("Active users", "user", "users"),
+        "sessions": ("Logged-in sessions", "session", "users"),
         "cpu_busy": ("CPU busy", "share" if result.cpus else "CPU", "user"),
         "runnable": ("Tasks running or waiting for a CPU", "task", "queue"),
         "page_faults": ("Page faults", "fault/s", "memory"),

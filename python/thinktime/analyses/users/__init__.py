@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from thinktime.questions.definition import Options, Question
 
 if TYPE_CHECKING:
+    from thinktime.analyses.users.logins import Logins
     from thinktime.analyses.users.result import Users
     from thinktime.documents.document import Section
     from thinktime.log import Log
@@ -20,13 +21,13 @@ class UsersQuestion(Question):
     summary = "List the users by the CPU time they used."
     examples = ("run", "run --format csv > users.csv")
 
-    def analyse(self, log: Log, options: Options) -> Users | NotApplicable:
+    def analyse(self, log: Log, options: Options) -> Users | Logins | NotApplicable:
         """Result for one log."""
         from thinktime.analyses.users.analysis import analyse
 
         return analyse(log)
 
-    def section(self, result: Users | NotApplicable, options: Options) -> Section:
+    def section(self, result: Users | Logins | NotApplicable, options: Options) -> Section:
         """Section of the result."""
         from thinktime.analyses.users.section import section
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from thinktime.analyses.timeline.analysis import STRETCHES_MAX, Timeline, cut
+from thinktime.analyses.users import logins
 from thinktime.analyses.users.result import Command, Group, User, Users
 from thinktime.log import facts, observations
 from thinktime.log import users as people
@@ -19,6 +20,7 @@ from thinktime.stats.estimate import NotApplicable
 if TYPE_CHECKING:
     import polars as pl
 
+    from thinktime.analyses.users.logins import Logins
     from thinktime.log import Log
 
 LISTED_MAX = 12
@@ -46,8 +48,10 @@ NUL = "\0"
 """Between user and command in a key: neither name can contain it."""
 
 
-def analyse(log: Log) -> Users | NotApplicable:
+def analyse(log: Log) -> Users | Logins | NotApplicable:
     """Resources used by each user of a log, by falling CPU time; their commands, and control groups.
+
+    For a log that knows who was logged in, and nothing else of users: their sessions.
 
     Raises
     ------
@@ -56,6 +60,9 @@ def analyse(log: Log) -> Users | NotApplicable:
     """
     check_log(log)
     if not log.has("users"):
+        found = logins.analyse(log)
+        if found is not None:
+            return found
         return NotApplicable("the log does not distinguish users", "record with `--by uid` or `--by session`")
     frame = by_group((_amounts(part, AMOUNTS) for part in log.in_turn("users")), "user", AMOUNTS)
     if frame.is_empty():

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from thinktime.analyses.timeline.section import TimeAxis
+from thinktime.analyses.users import logins, logins_section
 from thinktime.analyses.users.analysis import OTHERS
 from thinktime.documents import charts
 from thinktime.documents import format as shown
@@ -16,6 +17,7 @@ from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.analyses.timeline.analysis import Timeline
+    from thinktime.analyses.users.logins import Logins
     from thinktime.analyses.users.result import Command, Group, User, Users
 
 TITLE = "Who used it?"
@@ -32,10 +34,12 @@ COLOURS = ("user", "queue", "p99", "disk", "interrupt")
 OTHERS_COLOUR = "other"
 
 
-def section(result: Users | NotApplicable) -> Section:
-    """Section of the users by CPU time."""
+def section(result: Users | Logins | NotApplicable) -> Section:
+    """Section of the users by CPU time, or by time logged in where nothing else is known."""
     if isinstance(result, NotApplicable):
         return refused("users", TITLE, result)
+    if isinstance(result, logins.Logins):
+        return logins_section.section(result)
     few = worded(result.caveats, WORDS)
     tables = [_users(result, of_attributed=bool(few))]
     if result.commands:

@@ -44,7 +44,9 @@ Day = Annotated[
 Interval = Annotated[
     str,
     typer.Option(
-        "--interval", metavar="TIME", help="Time between two reports, as in 10s, of text without times."
+        "--interval",
+        metavar="TIME",
+        help="Time between two reports, as in 10s, of text without times; length of the intervals of logins.",
     ),
 ]
 Zone = Annotated[
@@ -120,6 +122,8 @@ command.__doc__ = f"""Convert a file of another tool into a log.
       thinktime import vmstat.txt --cpus 4 -o monday
 
       thinktime import prometheus scrapes -o monday
+
+      thinktime import /var/log/wtmp --interval 1h -o logins
 
       thinktime import data.csv --mapping map.toml -o monday
     """

@@ -17,13 +17,16 @@ from typing import TYPE_CHECKING, Literal
 from thinktime.errors import InputError, WorkError, offered
 from thinktime.sources.importers.importer import Given, Head, Importer, Opened, Source, files_of, head_of
 from thinktime.sources.importers.iostat import IostatImporter
+from thinktime.sources.importers.pcp import PcpImporter
 from thinktime.sources.importers.pidstat import PidstatImporter
 from thinktime.sources.importers.problems import Problems
 from thinktime.sources.importers.prometheus import PrometheusImporter
+from thinktime.sources.importers.rezolus import RezolusImporter
 from thinktime.sources.importers.sacct import SacctImporter
 from thinktime.sources.importers.sar import SarImporter
 from thinktime.sources.importers.table import TableImporter
 from thinktime.sources.importers.vmstat import VmstatImporter
+from thinktime.sources.importers.wtmp import WtmpImporter
 
 if TYPE_CHECKING:
     from thinktime.log import LogWriter
@@ -37,7 +40,10 @@ IMPORTERS: tuple[Importer, ...] = (
     IostatImporter(),
     PidstatImporter(),
     PrometheusImporter(),
+    PcpImporter(),
     SacctImporter(),
+    WtmpImporter(),
+    RezolusImporter(),
     TableImporter(),
 )
 """Kinds of file in the order in which they are tried: the last one takes any table."""

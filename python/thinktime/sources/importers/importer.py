@@ -38,7 +38,7 @@ class Given:
     date: datetime.date | None = None
     """Day of the first record, or its time, for text that has only times of day, or none."""
     interval: float | None = None
-    """Time between two reports [s], for text without times."""
+    """Time between two reports [s], for text without times; length of the intervals of logins."""
     cpus: int | None = None
     """CPUs of the recorded machine, for text with shares of all of them."""
     timezone: datetime.tzinfo | None = None

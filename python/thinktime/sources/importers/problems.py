@@ -15,7 +15,8 @@ class Problems:
     null), ``truncated`` (the file ends early), ``reboot``, ``suspend``, ``clock_step``,
     ``counter_wrap``, ``counter_reset``, ``interval_dropped``, ``rounded_input``, ``coarse_clock``,
     ``date_unknown``, ``date_ambiguous``, ``timezone_unknown``, ``time_from_file``, ``unit_unknown``,
-    ``unread_activity``, ``unread_series``, ``unread_value``, ``duplicate_series``, ``duplicate_record``.
+    ``unread_activity``, ``unread_series``, ``unread_value``, ``duplicate_series``, ``duplicate_record``,
+    ``login_missing``, ``logout_missing``, ``open_session``, ``unread_journal``.
     """
 
     def __init__(self) -> None:

@@ -2,45 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
+
+from thinktime.sources.importers.readings import PAGE_FAULTS, Rule, rules_of
 
 if TYPE_CHECKING:
     from thinktime.log import Column
-
-Table = Literal["samples", "cpus", "disks", "interfaces", "groups", "commands"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
-    """Place of a metric in the log."""
-
-    table: Table
-    column: str
-    """Name of the column; empty where a label chooses it."""
-    counter: bool = True
-    """True for a total that grows, of which the log has the increase; False for a reading."""
-    by: str = ""
-    """Label that chooses the column."""
-    columns: Mapping[str, str] = field(default_factory=dict)
-    """Column by the value of that label; series with others are left out."""
-    scale: float = 1.0
-    """Factor to the unit of the column."""
-    greatest: bool = False
-    """True if several series of one row give their greatest value instead of their sum."""
-    whole: bool = True
-    """True for a column of whole numbers."""
-
-
-def _rules(
-    table: Table, columns: Mapping[str, str], *, counter: bool = True, whole: bool = True
-) -> dict[str, Rule]:
-    return {
-        name: Rule(table=table, column=column, counter=counter, whole=whole)
-        for name, column in columns.items()
-    }
-
 
 CPU_MODES = {
     "user": "user_s",
@@ -52,12 +19,10 @@ CPU_MODES = {
     "idle": "idle_s",
     "iowait": "iowait_s",
 }
-PAGE_FAULTS = "page_faults"
-"""Minor and major faults together, of which the major ones are taken."""
 
 _NODE = {
     "node_cpu_seconds_total": Rule(table="cpus", column="", by="mode", columns=CPU_MODES, whole=False),
-    **_rules(
+    **rules_of(
         "samples",
         {
             "node_context_switches_total": "context_switches",
@@ -72,7 +37,7 @@ _NODE = {
     # The kernel counts both in units of 1024 bytes.
     "node_vmstat_pgpgin": Rule(table="samples", column="paged_in_bytes", scale=1024),
     "node_vmstat_pgpgout": Rule(table="samples", column="paged_out_bytes", scale=1024),
-    **_rules(
+    **rules_of(
         "samples",
         {
             "node_pressure_cpu_waiting_seconds_total": "psi_cpu_some_s",
@@ -83,7 +48,7 @@ _NODE = {
         },
         whole=False,
     ),
-    **_rules(
+    **rules_of(
         "samples",
         {
             "node_procs_running": "runnable",
@@ -105,13 +70,13 @@ _NODE = {
         },
         counter=False,
     ),
-    **_rules(
+    **rules_of(
         "samples",
         {"node_load1": "load_1m", "node_load5": "load_5m", "node_load15": "load_15m"},
         counter=False,
         whole=False,
     ),
-    **_rules(
+    **rules_of(
         "disks",
         {
             "node_disk_reads_completed_total": "reads",
@@ -120,7 +85,7 @@ _NODE = {
             "node_disk_written_bytes_total": "write_bytes",
         },
     ),
-    **_rules(
+    **rules_of(
         "disks",
         {
             "node_disk_read_time_seconds_total": "read_wait_s",
@@ -131,7 +96,7 @@ _NODE = {
         whole=False,
     ),
     "node_disk_io_now": Rule(table="disks", column="in_progress", counter=False),
-    **_rules(
+    **rules_of(
         "interfaces",
         {
             "node_network_receive_packets_total": "packets_in",
@@ -147,7 +112,7 @@ _NODE = {
 }
 
 _CADVISOR = {
-    **_rules(
+    **rules_of(
         "groups",
         {
             "container_cpu_usage_seconds_total": "cpu_s",
@@ -162,7 +127,7 @@ _CADVISOR = {
         },
         whole=False,
     ),
-    **_rules(
+    **rules_of(
         "groups",
         {
             "container_cpu_cfs_throttled_periods_total": "throttled_periods",
@@ -174,7 +139,7 @@ _CADVISOR = {
             "container_oom_events_total": "memory_oom_kills",
         },
     ),
-    **_rules(
+    **rules_of(
         "groups",
         {
             "container_memory_usage_bytes": "memory_bytes",
@@ -196,7 +161,7 @@ _PROCESSES = {
         table="commands", column="", by="memtype", columns={"resident": "memory_bytes"}, counter=False
     ),
     "namedprocess_namegroup_num_procs": Rule(table="commands", column="processes", counter=False),
-    **_rules(
+    **rules_of(
         "commands",
         {
             "namedprocess_namegroup_minor_page_faults_total": "page_faults_minor",
@@ -208,7 +173,7 @@ _PROCESSES = {
 }
 
 _VLLM = {
-    **_rules(
+    **rules_of(
         "samples",
         {
             "vllm:num_requests_running": "vllm_requests_running",
@@ -216,7 +181,7 @@ _VLLM = {
         },
         counter=False,
     ),
-    **_rules(
+    **rules_of(
         "samples",
         {
             "vllm:e2e_request_latency_seconds_count": "vllm_requests_completed",
@@ -225,7 +190,7 @@ _VLLM = {
             "vllm:num_preemptions_total": "vllm_preemptions",
         },
     ),
-    **_rules(
+    **rules_of(
         "samples",
         {
             "vllm:e2e_request_latency_seconds_sum": "vllm_response_s",

@@ -3,8 +3,8 @@
 **Limitations.**
 A job is an interaction: due when it was submitted, served from its start on, complete at its end. Steps are
 left out, since their job has their CPU time; so is their memory. CPU time is null where the cluster does not
-gather it. What machines and users did outside of jobs is not there: there are no samples. Times are whole
-seconds.
+gather it, and for jobs that have not ended. What machines and users did outside of jobs is not there: there
+are no samples. Times are whole seconds.
 """
 
 from __future__ import annotations

@@ -144,14 +144,18 @@ class _Jobs:
         if times["due"] is None or known != sorted(known):
             self.problems.add("damaged_record", f"{place}: has no time, or times that go back; left out")
             return None
+        # Slurm adds the CPU time up when a job ends: until then it says zero.
+        has_ended = times["completion"] is not None
+        used = {
+            column: self._cpu_s(cells, name, place) if has_ended else None
+            for column, name in (("service_s", "TotalCPU"), ("user_s", "UserCPU"), ("system_s", "SystemCPU"))
+        }
         return {
             **times,
+            **used,
             "sent": times["due"],
             "user": self._text(cells, "User"),
             "class": self._text(cells, "Partition") or self._text(cells, "JobName"),
-            "service_s": self._cpu_s(cells, "TotalCPU", place),
-            "user_s": self._cpu_s(cells, "UserCPU", place),
-            "system_s": self._cpu_s(cells, "SystemCPU", place),
             "cpus_allocated": self._count(cells, "AllocCPUS", place) or None,
             "state": self._text(cells, "State"),
         }

@@ -6,8 +6,7 @@ amounts, rates, totals that grow, or readings. One mapping fills one table of th
 **Limitations.**
 Only what the mapping names is read. Rows must stand in order of time, but for tables whose rows have times
 of their own (interactions, events). A cell of a CSV file has no line break in it. One group of rows of a
-Parquet file must fit into memory. Rezolus writes Parquet too; its columns have names that differ by version
-and are described in metadata of the file, so that no mapping of it is shipped.
+Parquet file must fit into memory.
 """
 
 from __future__ import annotations
