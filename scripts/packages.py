@@ -168,11 +168,14 @@ def stage(recorder: Path, environment: Mapping[str, str]) -> None:
     completions.mkdir(exist_ok=True)
     for shell, name in COMPLETIONS.items():
         (completions / name).write_text(run(str(here), "completions", shell))
-    unit = (ROOT / "packaging" / f"{RECORDER}.service").read_text()
-    # What a package installs, it installs into /usr/bin, and says nothing of installing by hand.
-    begin, end = unit.index("#\n#   install"), unit.index("# To change the interval")
-    unit = unit[:begin] + "#\n" + unit[end:]
-    (STAGE / f"{RECORDER}.service").write_text(unit.replace("/usr/local/bin/", "/usr/bin/"))
+    (STAGE / f"{RECORDER}.service").write_text(unit())
+
+
+def unit() -> str:
+    """The unit of a package, which installs into /usr/bin and says nothing of installing by hand."""
+    text = (ROOT / "packaging" / f"{RECORDER}.service").read_text()
+    begin, end = text.index(" Install:\n"), text.index("# To change the interval")
+    return (text[:begin] + "\n#\n" + text[end:]).replace("/usr/local/bin/", "/usr/bin/")
 
 
 def materials(environment: Mapping[str, str]) -> None:
