@@ -30,6 +30,7 @@ TOOLS = ROOT / ".venv" / "packages" / "bin"
 ARCHITECTURES = ("x86_64", "aarch64")
 COMPATIBILITY = "manylinux_2_28"
 RECORDER = "thinktime-recorder"
+DOCUMENTS = ("LICENSE", "SECURITY.md", "THIRD-PARTY-LICENSES.txt", "packaging/grafana-dashboard.json")
 COMPLETIONS = {"bash": RECORDER, "zsh": f"_{RECORDER}", "fish": f"{RECORDER}.fish"}
 NOT_BUILT = 3
 """Exit status where a package could not be built, or not tried, for an architecture that was asked for."""
@@ -169,6 +170,12 @@ def stage(recorder: Path, environment: Mapping[str, str]) -> None:
     for shell, name in COMPLETIONS.items():
         (completions / name).write_text(run(str(here), "completions", shell))
     (STAGE / f"{RECORDER}.service").write_text(unit())
+    for document in DOCUMENTS:
+        shutil.copy2(ROOT / document, STAGE)
+    # An .rpm has the times of its files.
+    time_s = int(environment["SOURCE_DATE_EPOCH"])
+    for path in STAGE.rglob("*"):
+        os.utime(path, (time_s, time_s))
 
 
 def unit() -> str:

@@ -208,9 +208,9 @@ def wheel() -> None:
     recorder("/try/venv/bin/thinktime-recorder")
     run(thinktime, "check", "/try/log")
     page = Path("/try/report.html")
-    run(thinktime, "report", "/try/log", "--quiet", "-o", str(page))
+    run(thinktime, "report", "/try/log", "-o", str(page))
     say(f"wheel: a report of {page.stat().st_size} bytes")
-    run(thinktime, "simulate", *SIMULATED, "--quiet", "-o", "/try/run")
+    run(thinktime, "simulate", *SIMULATED, "-o", "/try/run")
     run(thinktime, "export", "/try/run", "-o", "/try/exported", "--format", "csv")
     for table in sorted(Path("/try/exported").iterdir()):
         say(f"{table.name}: digits {hashlib.sha256(table.read_bytes()).hexdigest()}")
