@@ -254,11 +254,13 @@ def in_service(kind: str, install: Sequence[str], upgrade: Sequence[str], remove
     assert state() == "active"
     facts = json.loads((LOG / "manifest.json").read_text())["sessions"][-1]["recorder"]
     exits, period_s = facts["processes"]["exits"], facts["mode_period_s"]
-    say(f"{kind}: active, {first} samples; ends of processes by {exits}, modes of CPUs every {period_s} s")
+    say(f"{kind}: active, {first} samples; ends of processes: {exits}; modes of CPUs every {period_s} s")
     process = main_process()
     run(*upgrade)
     assert main_process() not in ("0", process), "the old recorder goes on after the upgrade, or none does"
     second = until_recorded(first)
+    run("systemctl", "reload", UNIT)
+    second = until_recorded(second)
     run("systemctl", "stop", UNIT)
     assert not list(LOG.glob("*.ttj")), "the last part is not sealed"
     check = run("/try/venv/bin/thinktime", "check", str(LOG)).strip().splitlines()[-1]
