@@ -34,6 +34,7 @@ PACKAGES = ["ca-certificates", "python3", "python3-venv"]
 BOOTED = ["dbus", "man-db", "rpm", "systemd-sysv"]
 """What the root that is booted has in addition."""
 NEEDED = {"mmdebstrap": "mmdebstrap", "systemd-nspawn": "systemd-container"}
+"""Debian's package of each program; the second boots."""
 UNIT = "thinktime-recorder.service"
 LOG = Path("/var/lib/thinktime/log")
 INSIDE = Path("/try")
@@ -74,7 +75,8 @@ def tried(architectures: Sequence[str]) -> list[str]:
 def in_root(architecture: str) -> str:
     """What the trial inside a fresh root of this architecture printed."""
     is_native = architecture == platform.machine()
-    lacking = [package for program, package in NEEDED.items() if not shutil.which(program)]
+    needed = [name for name in NEEDED if is_native or name != "systemd-nspawn"]
+    lacking = [NEEDED[name] for name in needed if not shutil.which(name)]
     if os.geteuid() != 0:
         raise NotTriedError("only root can make a root folder and boot it")
     if lacking:
