@@ -1,10 +1,11 @@
 """Build what is released into target/dist: wheels, source distribution, .deb, .rpm, checksums and the like.
 
-    python scripts/packages.py [--architecture x86_64] [--architecture aarch64]
+    python scripts/packages.py [--architecture x86_64] [--architecture aarch64] [--try] [--no-build]
 
 Zig is the linker, so that a wheel runs with the C library of 2018 (manylinux_2_28), whatever machine it was
-built on, and the recorder inside is static. The times in the packages are those of the commit. What cannot be
-built here is named, and the script ends with status 3.
+built on, and the recorder inside is static. The times in the packages are those of the commit. `--try`
+installs what was built in fresh roots, and runs it there (try_packages.py). What cannot be built or tried
+here is named, and the script ends with status 3.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from try_packages import tried
+
 ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "target" / "dist"
 STAGE = ROOT / "target" / "packages"
@@ -27,9 +30,10 @@ TOOLS = ROOT / ".venv" / "packages" / "bin"
 ARCHITECTURES = ("x86_64", "aarch64")
 COMPATIBILITY = "manylinux_2_28"
 RECORDER = "thinktime-recorder"
+DOCUMENTS = ("LICENSE", "SECURITY.md", "THIRD-PARTY-LICENSES.txt", "packaging/grafana-dashboard.json")
 COMPLETIONS = {"bash": RECORDER, "zsh": f"_{RECORDER}", "fish": f"{RECORDER}.fish"}
 NOT_BUILT = 3
-"""Exit status where a package could not be built for an architecture that was asked for."""
+"""Exit status where a package could not be built, or not tried, for an architecture that was asked for."""
 
 
 class NotBuiltError(Exception):
@@ -42,22 +46,33 @@ def main() -> int:
     parser.add_argument(
         "--architecture", action="append", choices=ARCHITECTURES, help="architecture to build for (both)"
     )
-    asked = parser.parse_args().architecture or list(ARCHITECTURES)
+    parser.add_argument("--try", action="store_true", dest="tries", help="install and run what was built")
+    parser.add_argument("--no-build", action="store_true", help="try what was built before")
+    options = parser.parse_args()
+    asked = options.architecture or list(ARCHITECTURES)
+    failed = [] if options.no_build else [f"not built for {line}" for line in release(asked)]
+    if options.tries:
+        failed += [f"not tried for {line}" for line in tried(asked)]
+    for line in failed:
+        print(line, file=sys.stderr)
+    return NOT_BUILT if failed else 0
+
+
+def release(architectures: Sequence[str]) -> list[str]:
+    """Build everything for these architectures; a line for each that could not be built here."""
     changed = run("git", "status", "--porcelain")
     environment = {**os.environ, "SOURCE_DATE_EPOCH": run("git", "log", "-1", "--format=%ct").strip()}
     environment["PATH"] = f"{TOOLS}{os.pathsep}{environment['PATH']}"
     shutil.rmtree(DIST, ignore_errors=True)
     DIST.mkdir(parents=True)
-    failed = [line for architecture in asked for line in built(architecture, environment)]
+    failed = [line for architecture in architectures for line in built(architecture, environment)]
     call(["maturin", "sdist", "--out", str(DIST)], environment)
     materials(environment)
     provenance(dirty=bool(changed.strip()))
     checksums()
     for path in sorted(DIST.iterdir()):
         print(f"{path.stat().st_size / 1e6:8.2f} MB  {path.relative_to(ROOT)}")
-    for line in failed:
-        print(f"not built for {line}", file=sys.stderr)
-    return NOT_BUILT if failed else 0
+    return failed
 
 
 def built(architecture: str, environment: Mapping[str, str]) -> list[str]:
@@ -154,11 +169,20 @@ def stage(recorder: Path, environment: Mapping[str, str]) -> None:
     completions.mkdir(exist_ok=True)
     for shell, name in COMPLETIONS.items():
         (completions / name).write_text(run(str(here), "completions", shell))
-    unit = (ROOT / "packaging" / f"{RECORDER}.service").read_text()
-    # What a package installs, it installs into /usr/bin, and says nothing of installing by hand.
-    begin, end = unit.index("#\n#   install"), unit.index("# To change the interval")
-    unit = unit[:begin] + "#\n" + unit[end:]
-    (STAGE / f"{RECORDER}.service").write_text(unit.replace("/usr/local/bin/", "/usr/bin/"))
+    (STAGE / f"{RECORDER}.service").write_text(unit())
+    for document in DOCUMENTS:
+        shutil.copy2(ROOT / document, STAGE)
+    # An .rpm has the times of its files.
+    time_s = int(environment["SOURCE_DATE_EPOCH"])
+    for path in STAGE.rglob("*"):
+        os.utime(path, (time_s, time_s))
+
+
+def unit() -> str:
+    """The unit of a package, which installs into /usr/bin and says nothing of installing by hand."""
+    text = (ROOT / "packaging" / f"{RECORDER}.service").read_text()
+    begin, end = text.index(" Install:\n"), text.index("# To change the interval")
+    return (text[:begin] + "\n#\n" + text[end:]).replace("/usr/local/bin/", "/usr/bin/")
 
 
 def materials(environment: Mapping[str, str]) -> None:
