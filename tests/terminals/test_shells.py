@@ -175,7 +175,7 @@ def test_a_host_without_a_program_is_refused_before_anything_starts(tmp_path: Pa
     script.write_text(SCRIPT.replace('["cat"]', '["cat", "no-such-program", "nor-this"]'))
     done = thinktime("play", script, "-o", tmp_path / "run")
     assert done.returncode == 2
-    assert "words: this machine has not what the script needs: no-such-program, nor-this" in done.stderr
+    assert "words: this machine lacks what the script needs: no-such-program, nor-this" in done.stderr
     assert not (tmp_path / "run").exists()
 
 

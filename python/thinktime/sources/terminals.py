@@ -220,7 +220,7 @@ class ScriptPlan:
         missing = _checked(_native.missing_programs, self.options())
         if missing:
             raise InputError(
-                f"{self.script.name}: {self.on or 'this machine'} has not what the script needs: "
+                f"{self.script.name}: {self.on or 'this machine'} lacks what the script needs: "
                 f"{', '.join(missing)}; install it there, or change the script"
             )
         return found
