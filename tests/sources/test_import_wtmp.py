@@ -321,7 +321,13 @@ def test_the_report_says_who_was_there_and_each_other_question_why_not(tmp_path,
         assert isinstance(thinktime.analyse(question, log), NotApplicable), question
     assert run(["report", str(tmp_path / "log")]) == 0
     out = capsys.readouterr().out
-    assert "3 users were logged in; bert for the longest, 1 h 50 min in all." in out
+    answer = "3 users were logged in; bert for the longest, 1 h 50 min in all."
+    findings = out.partition("What needs attention?")[0]
+    assert out.startswith("Who was logged in on ")
+    assert answer in findings
+    # What cannot be measured here is no advice.
+    assert "Record longer" not in findings
+    assert "response times" not in findings
     assert "Logged-in sessions over time" in out
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from thinktime.analyses import Question
     from thinktime.analyses.recording.analysis import Recording
     from thinktime.log import Log
+    from thinktime.reports.summary_facts import LogFacts
 
 __all__ = ["build", "report"]
 
@@ -89,7 +90,7 @@ def _of_one(log: Log, show: Show | None = None) -> Document:
                 highlights=cards,
             )
         return Document(
-            title=f"Where {recording.host_name(facts.recording.host)} spends its time",
+            title=_title(facts),
             subtitle=_subtitle(facts.recording),
             findings=(*warnings, *findings(facts)),
             sections=tuple(sections),
@@ -124,6 +125,16 @@ def _answered(question: Question, log: Log) -> tuple[Any, Section | None]:
     except LogError as error:
         reason = NotApplicable(f"this question could not be answered: {error}")
         return reason, refused(question.name, question.summary.rstrip("."), reason)
+
+
+def _title(facts: LogFacts) -> str:
+    """Title of the report of one log, which is what its first findings answer."""
+    from thinktime.analyses.recording.section import host_name
+
+    host = host_name(facts.recording.host)
+    if facts.logins is not None and facts.capacity is None:
+        return f"Who was logged in on {host}"
+    return f"Where {host} spends its time"
 
 
 def _subtitle(result: Recording) -> str:

@@ -14,6 +14,7 @@ from thinktime.analyses.recording.analysis import SHORT
 from thinktime.analyses.recording.section import host_name, host_words, lost
 from thinktime.analyses.response.decomposition_section import crowd
 from thinktime.analyses.response.decomposition_section import sentence as parts_sentence
+from thinktime.analyses.users import logins_section
 from thinktime.documents import format as shown
 from thinktime.documents.document import Finding
 from thinktime.documents.wording import bare, capital, listed, noun, one_of, share
@@ -45,6 +46,10 @@ def findings(facts: LogFacts) -> tuple[Finding, ...]:
                 tone="next",
             ),
         )
+    if facts.logins is not None and facts.capacity is None:
+        # Nothing was measured: how to measure more precisely is no advice then.
+        told = (Finding(text, section="users") for text in logins_section.section(facts.logins).summary)
+        return (*told, *_attention(facts))
     news = (
         _busy(facts),
         _limit(facts),

@@ -42,6 +42,8 @@ class LogFacts:
     saturation: Saturation | None
     disks: Disks | None
     health: Health | None
+    logins: Logins | None = None
+    """Of a log that knows who was logged in and not what they used; `users` is None then."""
 
     @classmethod
     def of(cls, results: Mapping[str, Any]) -> LogFacts | None:
@@ -51,10 +53,10 @@ class LogFacts:
         applicable: dict[str, Any] = {
             item.name: None if isinstance(results[item.name], NotApplicable) else results[item.name]
             for item in fields(cls)
+            if item.name != "logins"
         }
-        # Who was logged in says nothing of what was used, which the summary is about.
         if isinstance(applicable["users"], Logins):
-            applicable["users"] = None
+            applicable["logins"], applicable["users"] = applicable["users"], None
         return cls(**applicable)
 
     @property

@@ -31,7 +31,7 @@ def section(result: Logins) -> Section:
     ]
     if result.sessions_most is not None:
         sentences.append(
-            f"There were {shown.quantity(result.sessions_mean, 'session')} at once in the mean, and at most "
+            f"There were {shown.quantity(result.sessions_mean, 'session')} at once on average, and at most "
             f"{result.sessions_most} at the end of an interval."
         )
     sentences.append("The log does not say what they used.")
