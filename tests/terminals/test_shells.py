@@ -329,8 +329,10 @@ PasswordAuthentication no
 PermitRootLogin prohibit-password
 PrintMotd no
 PrintLastLog no
-SetEnv TMPDIR={folder}/homes
+SetEnv TMPDIR={folder}/homes SHLVL=2
 """
+"""Configuration of the server. A shell of a higher level does not read what root has in .bashrc, which may wait for
+others."""
 
 
 @pytest.fixture
