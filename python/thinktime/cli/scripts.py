@@ -32,7 +32,9 @@ def command(
     ] = None,
     sessions: Annotated[
         list[Path] | None,
-        typer.Option("--from", metavar="SESSION", help="Make a script of a recorded session; may be repeated."),
+        typer.Option(
+            "--from", metavar="SESSION", help="Make a script of a recorded session; may be repeated."
+        ),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE.toml", help="Script to write, with --from.")

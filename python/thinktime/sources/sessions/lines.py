@@ -234,8 +234,11 @@ class _Follower:
             return
         self.found.keys += 1
         typing = self._typing
-        if typing is not None and typing.keys and self._is_at_shell() and not is_kin(
-            typing.prompt, self.found.shell_prompt
+        if (
+            typing is not None
+            and typing.keys
+            and self._is_at_shell()
+            and not is_kin(typing.prompt, self.found.shell_prompt)
         ):
             # The shell asks again although no line was completed: the keys went to a program that takes them as they are.
             self._condemn(KEYS_ALONE)
@@ -337,7 +340,11 @@ class _Follower:
         clear = text is not None and not typing.uncertain and not self._screen.uncertain and not wraps
         if clear and (text != keys if not typing.edited else "^" in (text or "") and _shows_keys(text, keys)):
             clear = False
-        if clear and text is not None and (len(text) > TYPES_MAX or any(map(is_hidden, text)) or "\ufffd" in text):
+        if (
+            clear
+            and text is not None
+            and (len(text) > TYPES_MAX or any(map(is_hidden, text)) or "\ufffd" in text)
+        ):
             clear = False
         if not clear or text is None:
             if len(self.found.unclear) < SHOWN_MAX:

@@ -12,7 +12,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
@@ -71,7 +71,11 @@ class Recording:
             The file cannot be read.
         """
         try:
-            yield from _EVENTS[self.form.split()[0]](self)
+            last = 0.0
+            for event in _EVENTS[self.form.split()[0]](self):
+                # Nothing goes back in time, whatever a damaged file says.
+                last = max(last, event.at_s)
+                yield replace(event, at_s=last)
         except OSError as error:
             raise InputError(f"{self.path}: cannot be read: {error.strerror}") from None
 
@@ -150,7 +154,9 @@ def _seconds(value: object) -> float | None:
 
 def _whole(value: object, otherwise: int) -> int:
     """A width of a terminal."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and 1 <= value < 10_000 else otherwise
+    return (
+        value if isinstance(value, int) and not isinstance(value, bool) and 1 <= value < 10_000 else otherwise
+    )
 
 
 # asciicast

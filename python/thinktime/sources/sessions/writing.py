@@ -34,7 +34,9 @@ OTHER = "other"
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,39}")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
-_KEYWORDS = frozenset("case coproc do done elif else esac fi for function if in select then time until while".split())
+_KEYWORDS = frozenset(
+    "case coproc do done elif else esac fi for function if in select then time until while".split()
+)
 _VARIABLE = re.compile(r"\{\{(?=[A-Za-z0-9_]+\}\})")
 _BEFORE = frozenset(("sudo", "time", "nice", "nohup", "exec", "command", "env"))
 _META = re.compile(r"([\\.+*?()|\[\]{}^$])")
@@ -172,9 +174,7 @@ def _told_apart(steps: list[_Step]) -> list[_Step]:
     """Steps of a bounded number of commands."""
     common = {name for name, _ in Counter(step.command for step in steps).most_common(COMMANDS_MAX)}
     return [
-        step
-        if step.command in common
-        else _Step(line=step.line, command=OTHER, wait=step.wait)
+        step if step.command in common else _Step(line=step.line, command=OTHER, wait=step.wait)
         for step in steps
     ]
 
@@ -194,7 +194,10 @@ def _think(steps: Sequence[_Step]) -> Iterator[ThinkTime]:
         times.setdefault(step.command, []).append(step.line.think_s)
     given, how = _distribution([time for values in times.values() for time in values])
     yield ThinkTime(
-        command="all commands", mean=_mean([time for each in times.values() for time in each]), given=given, how=how
+        command="all commands",
+        mean=_mean([time for each in times.values() for time in each]),
+        given=given,
+        how=how,
     )
     for command, values in sorted(times.items()):
         own: tuple[Any, str] = (None, f"as all commands: fewer than {OWN_LEAST} lines")
@@ -214,7 +217,9 @@ def _mean(values: Sequence[float]) -> Estimate:
     if n < 2:
         return Estimate(value=mean, unit="s", n=n, method="mean")
     half = float(stats.t.ppf(0.975, n - 1) * np.std(values, ddof=1) / np.sqrt(n))
-    return Estimate(value=mean, unit="s", low=mean - half, high=mean + half, n=n, method="mean, Student's interval")
+    return Estimate(
+        value=mean, unit="s", low=mean - half, high=mean + half, n=n, method="mean, Student's interval"
+    )
 
 
 def _distribution(values: Sequence[float]) -> tuple[Any, str]:
