@@ -23,7 +23,7 @@ def command(
         str | None,
         typer.Argument(
             metavar="SCRIPT",
-            help="Script to print, as a starting point for your own.",
+            help="Script to print, as a starting point for your own, or a file to show.",
             autocompletion=completion.scripts,
         ),
     ] = None,
@@ -69,6 +69,8 @@ def command(
         return
     if output is not None:
         raise InputError(f"-o {output}: goes with --from SESSION; omit it, or give a recorded session")
+    if name is not None and name.endswith(".toml") and check is None:
+        name, check = None, Path(name)
     if name is not None:
         if check is not None:
             raise InputError("--check: a script is printed or a file is checked, not both; omit one of them")

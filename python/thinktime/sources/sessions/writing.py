@@ -35,7 +35,7 @@ OTHER = "other"
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,39}")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _KEYWORDS = frozenset(
-    "case coproc do done elif else esac fi for function if in select then time until while".split()
+    ["case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "in", "select", "then", "time", "until", "while"]
 )
 _VARIABLE = re.compile(r"\{\{(?=[A-Za-z0-9_]+\}\})")
 _BEFORE = frozenset(("sudo", "time", "nice", "nohup", "exec", "command", "env"))
@@ -278,8 +278,8 @@ def _comments(made: Made) -> Iterator[str]:
     for think in made.think:
         yield f"#   {think.command}: {think.mean}, {think.mean.n} lines; {think.how}"
     yield "#"
-    yield "# Files that the lines read are not in a recording: add [[terminal.file]], or lines that make them. The lines"
-    yield "# are typed one session after another, in the folder where the last one ended."
+    yield "# Files that the lines read are not in a recording: add [[terminal.file]], or lines that make them."
+    yield "# The lines are typed one session after another, in the folder where the last one ended."
     yield ""
 
 
@@ -289,7 +289,7 @@ def _left_out(made: Made) -> Iterator[str]:
         for reason, count in sorted(made.losses.items()):
             yield f"#   {count} {reason}"
         if made.hidden:
-            yield f"#   {made.hidden} inputs that the terminal did not show, such as passwords; they are nowhere in this file"
+            yield f"#   {made.hidden} inputs that the terminal did not show, such as passwords"
     unclear = [(at, row) for session in made.sessions for at, row in session.unclear]
     for at, row in unclear[:10]:
         yield f"#   not understood, {at:.1f} s after the start: {escaped(row)}"
