@@ -33,7 +33,7 @@ ROOMS = {
     "documents": {"stats", "errors", "escape", "notation"},
     "questions": {"stats", "errors", "escape", "quantity", "results", "log", "documents"},
     "analyses": {"stats", "errors", "escape", "toml", "quantity", "results", "log", "documents", "questions"},
-    "sources": {"stats", "errors", "toml", "quantity", "results", "log", "_native"},
+    "sources": {"stats", "errors", "escape", "toml", "quantity", "results", "log", "_native"},
     "predictions": {
         "stats",
         "errors",

@@ -23,12 +23,21 @@ def command(
         str | None,
         typer.Argument(
             metavar="SCRIPT",
-            help="Script to print, as a starting point for your own.",
+            help="Script to print, as a starting point for your own, or a file to show.",
             autocompletion=completion.scripts,
         ),
     ] = None,
     check: Annotated[
         Path | None, typer.Option("--check", metavar="FILE.toml", help="Check a script file.")
+    ] = None,
+    sessions: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--from", metavar="SESSION", help="Make a script of a recorded session; may be repeated."
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE.toml", help="Script to write, with --from.")
     ] = None,
     form: Annotated[SectionForm, typer.Option("--format", help="Format of the tables.")] = "text",
 ) -> None:
@@ -45,12 +54,23 @@ def command(
 
       thinktime scripts --check my.toml; thinktime simulate multics -p script=my.toml
 
+      thinktime scripts --from monday.cast -o monday.toml; thinktime play monday.toml --users 4 --dry-run
+
       thinktime scripts login-node > mine.toml; thinktime play mine.toml --users 4 --dry-run
     """
     from thinktime.documents.document import Section
     from thinktime.documents.render import render_section
     from thinktime.sources.scripts import builtin, demands, read
 
+    if sessions:
+        if name is not None or check is not None:
+            raise InputError("--from: a script is made, printed or checked; give one of them")
+        messages.rendered(render_section(_made(sessions, output), form, width()))
+        return
+    if output is not None:
+        raise InputError(f"-o {output}: goes with --from SESSION; omit it, or give a recorded session")
+    if name is not None and name.endswith(".toml") and check is None:
+        name, check = None, Path(name)
     if name is not None:
         if check is not None:
             raise InputError("--check: a script is printed or a file is checked, not both; omit one of them")
@@ -79,6 +99,54 @@ def command(
             tables=(_scripts(tuple(read(builtin_name) for builtin_name in builtin())), _demands(demands())),
         )
         messages.rendered(render_section(section, form, width()))
+
+
+def _made(sessions: list[Path], output: Path | None) -> Section:
+    """Write the script of recorded sessions, and say what is in it."""
+    from thinktime.cli import destination
+    from thinktime.documents.document import Col, Section, Table
+    from thinktime.sources.scripts import read
+    from thinktime.sources.sessions import script_from
+
+    if output is None or str(output) == "-":
+        raise InputError("--from: the script needs a file; name it with -o my.toml")
+    destination.check_file(output, False)
+    made = script_from(sessions, name=output.stem if output.stem.isprintable() else "recorded")
+    destination.write(output, made.text, announced=False)
+    left_out = sorted(made.losses.items())
+    return Section(
+        name="script",
+        title=f"What is in {output}?",
+        summary=(
+            f"{made.interactions} interactions; inputs that the terminal did not show, which were dropped: "
+            f"{made.hidden}.",
+        ),
+        tables=(
+            _scripts((read(output),)),
+            Table.of(
+                made.think,
+                Col("command", lambda think: think.command),
+                Col("think time", lambda think: think.mean, unit="s"),
+                Col("lines", lambda think: think.mean.n),
+                Col("distribution", lambda think: think.how),
+                name="think-times",
+                caption="Think times",
+            ),
+            *(
+                [
+                    Table.of(
+                        left_out,
+                        Col("left out", lambda loss: loss[0]),
+                        Col("count", lambda loss: loss[1]),
+                        name="left-out",
+                        caption="What is not in the script",
+                    )
+                ]
+                if left_out
+                else []
+            ),
+        ),
+    )
 
 
 _REAL = ("terminals",)

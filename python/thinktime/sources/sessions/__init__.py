@@ -1,0 +1,45 @@
+"""Recorded sessions at a terminal: what was typed, when, and what came back, as a script that can be played again.
+
+`recording` reads the formats as one stream of events, `screen` follows the row on which a user types, `lines` cuts
+the stream into lines and replies, and `writing` makes the script.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from thinktime.sources.sessions.lines import Line, Session
+from thinktime.sources.sessions.writing import Made, ThinkTime
+
+__all__ = ["Line", "Made", "Session", "ThinkTime", "script_from"]
+
+
+def script_from(files: Sequence[str | os.PathLike[str]], *, name: str = "recorded") -> Made:
+    """Script that types the lines of recorded sessions, with their think times.
+
+    Input that the terminal did not show, such as a password, is dropped where it is read.
+
+    Parameters
+    ----------
+    files : sequence of str or path
+        Asciicasts of version 2 or 3 with input, files of times of util-linux `script`, or JSON of tlog.
+    name : str
+        Name of the script.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read or is no recorded session, or no line can be replayed.
+    """
+    from thinktime._native import read_script
+    from thinktime.sources.sessions.lines import session
+    from thinktime.sources.sessions.recording import opened
+    from thinktime.sources.sessions.writing import script_of
+
+    recordings = [opened(Path(file)) for file in files]
+    made = script_of([session(recording) for recording in recordings], name=name)
+    # What is written is what the reader of scripts takes: an error here is ours.
+    read_script(made.text, name, None)
+    return made
