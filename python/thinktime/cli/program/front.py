@@ -256,7 +256,8 @@ FORMS = {"bash": _for_bash, "zsh": _for_zsh, "fish": _for_fish}
 def printed(lines: Sequence[str]) -> int:
     """Exit status after printing an answer: 0, or 1 if nobody reads it or it cannot be written."""
     try:
-        messages.lines(lines)
+        # As it is: nothing in it comes from outside, and shells read tabs.
+        messages.rendered("".join(f"{line}\n" for line in lines))
         messages.flush()
     except BrokenPipeError:
         # As every command ends whose reader has gone.
