@@ -67,8 +67,8 @@ def run(arguments: Sequence[str]) -> int:
 
 def main() -> None:
     """Run the command that `sys.argv` names, and exit with its status."""
-    # Our matrices are small: threads for them would wait busily from the import of NumPy on, for a fifth of the
-    # time of a short command. Programs of synthetic users find the environment as it was.
+    # Our matrices are small: threads for them would wait busily from the import of NumPy on, for a fifth of
+    # the time of a short command. Programs of synthetic users find the environment as it was.
     if not {"play", "demo"} & set(words_of(sys.argv[1:])[:1]):
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     status = run(sys.argv[1:])

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-# Every result knows this module, many a command none of its functions: NumPy, which takes most of the time of a
-# short command, is imported where it is used.
+# Every result knows this module, many a command none of its functions: NumPy, which takes most of the time
+# of a short command, is imported where it is used.
 
 ALPHA = 0.05
 """Default false-alarm rate of a test."""
@@ -42,6 +42,8 @@ class SignificanceTest:
 
     def rejected(self, alpha: float = ALPHA) -> bool:
         """True if the hypothesis is rejected at false-alarm rate `alpha`."""
+        from thinktime.stats import arguments
+
         return self.p < arguments.level(alpha, "alpha")
 
     def to_dict(self) -> dict[str, Plain]:
