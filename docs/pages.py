@@ -13,8 +13,9 @@ from typing import Any
 import typer.main
 
 import thinktime
-from thinktime import cli, toml
+from thinktime import toml
 from thinktime.analyses import QUESTIONS
+from thinktime.cli.program.application import application
 from thinktime.questions.definition import options_of
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -113,9 +114,9 @@ def questions() -> str:
 
 def commands() -> str:
     """Help of every command, as the command line prints it."""
-    application = typer.main.get_command(cli.application())
+    whole = typer.main.get_command(application())
     lines = ["# Commands", "", "Every command prints this with `--help`.", ""]
-    for path, command in _walk(application, ("thinktime",)):
+    for path, command in _walk(whole, ("thinktime",)):
         context = command.make_context(" ".join(path), [], resilient_parsing=True, terminal_width=100)
         lines += [
             f"{'#' * min(len(path), 3)} {' '.join(path)}",

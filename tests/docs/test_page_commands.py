@@ -15,7 +15,8 @@ import pytest
 from documented import LOGS, ROOT, Shown, commands, pages, tables
 from typer.main import get_command
 
-from thinktime.cli import application, run
+from thinktime.cli import run
+from thinktime.cli.program.application import application
 
 SAR = ROOT / "tests" / "fixtures" / "sar"
 TOOLS = ROOT / "tests" / "fixtures" / "tools"

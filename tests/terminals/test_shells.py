@@ -331,8 +331,8 @@ PrintMotd no
 PrintLastLog no
 SetEnv TMPDIR={folder}/homes SHLVL=2
 """
-"""Configuration of the server. A shell of a higher level does not read what root has in .bashrc, which may wait for
-others."""
+"""Configuration of the server. A shell of a higher level does not read what root has in .bashrc, which may
+wait for others."""
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ import typer
 
 from thinktime.analyses import QUESTIONS, Question, question
 from thinktime.cli import completion, destination, messages
-from thinktime.cli.catalogue import PlainCommand, PlainGroup
+from thinktime.cli.program.plain import PlainCommand, PlainGroup
 from thinktime.cli.progress import counted
 from thinktime.questions.definition import Accepts, OptionHelp, options_of, warned
 
@@ -43,7 +43,6 @@ command = typer.Typer(
 
 A question that the log cannot answer is answered with the reason; the exit status is 0.
 """,
-    short_help="Answer one question about a log",
     epilog="""\
 Examples:
 

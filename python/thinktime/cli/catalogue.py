@@ -7,13 +7,9 @@ follow from these records, so that none of them can differ from what ``--help`` 
 from __future__ import annotations
 
 import inspect
-import re
-import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
-
-from typer.core import TyperCommand, TyperGroup
 
 PROGRAM = "thinktime"
 
@@ -126,7 +122,7 @@ def program() -> Command:
     """Everything that can be called: the program, with all its commands below it."""
     from typer.main import get_command
 
-    from thinktime.cli import application
+    from thinktime.cli.program.application import application
 
     return described(get_command(application()), (), None)
 
@@ -154,7 +150,7 @@ def described(command: Any, path: tuple[str, ...], parent: Any) -> Command:
         summary=_first_sentence(command, paragraphs),
         paragraphs=paragraphs,
         examples=examples,
-        usage=_usage(context.command_path, parameters, is_group=bool(names)),
+        usage=usage_of(context.command_path, parameters, is_group=bool(names)),
         parameters=tuple(sorted(parameters, key=lambda item: item.kind)),
         commands=tuple(
             described(command.get_command(context, name), (*path, name), context) for name in names
@@ -162,89 +158,14 @@ def described(command: Any, path: tuple[str, ...], parent: Any) -> Command:
     )
 
 
-def _usage(name: str, parameters: Sequence[Parameter], *, is_group: bool) -> str:
+def usage_of(name: str, parameters: Sequence[Parameter], *, is_group: bool) -> str:
     """Form of a call; what may be left out is in brackets."""
     places = [_place(item) for item in parameters if item.kind == "argument"]
     required = [
         f"{item.spellings[-1]} {item.metavar}" for item in parameters if item.spellings and item.required
     ]
-    words = ["COMMAND ..."] if is_group else places
+    words = ["COMMAND [ARGS]..."] if is_group else places
     return " ".join([name, "[OPTIONS]", *required, *words])
-
-
-def usage_pieces(command: Any, context: Any) -> list[str]:
-    """Words of a command's usage behind its name: Typer's own has brackets within brackets."""
-    parameters = [parameter(item, context) for item in command.get_params(context)]
-    is_group = hasattr(command, "list_commands")
-    return _usage("", parameters, is_group=is_group).split()
-
-
-_Context: Any = TyperCommand.context_class
-
-_SHELL_WORD = re.compile(r"""(?:[^\s"']|"[^"]*"|'[^']*')+""")
-"""A word as a shell reads it: what is quoted is one."""
-
-
-class _Formatter(_Context.formatter_class):  # type: ignore[misc]
-    """Help in paragraphs, whose lines never end within an option."""
-
-    def write_text(self, text: str) -> None:
-        """Write paragraphs; an example that is longer than a line goes on behind a backslash."""
-        indent = " " * self.current_indent
-        blocks, is_example = [], False
-        for paragraph in re.split(r"\n\s*\n", text.strip()):
-            words = paragraph.split()
-            if is_example:
-                blocks.append(_example(" ".join(words), self.width, indent))
-            else:
-                fill = textwrap.TextWrapper(self.width, break_on_hyphens=False, break_long_words=False)
-                fill.initial_indent = fill.subsequent_indent = indent
-                blocks.append(fill.fill(" ".join(words)))
-            is_example |= words == ["Examples:"]
-        self.write("\n\n".join(blocks) + "\n")
-
-
-def _example(text: str, width: int, indent: str) -> str:
-    """Lines of a command that a shell reads as one."""
-    lines = [indent]
-    for word in _SHELL_WORD.findall(text):
-        joint = "" if lines[-1].isspace() or not lines[-1] else " "
-        # Room for the blank and the backslash.
-        if joint and len(lines[-1]) + len(word) + 3 > width:
-            lines[-1] += " \\"
-            lines.append(f"{indent}    {word}")
-        else:
-            lines[-1] += joint + word
-    return "\n".join(lines)
-
-
-class _HelpContext(_Context):  # type: ignore[misc]
-    formatter_class = _Formatter
-
-
-class PlainGroup(TyperGroup):
-    """Group whose help keeps options and examples whole."""
-
-    context_class = _HelpContext
-
-
-class PlainCommand(TyperCommand):
-    """Command whose help has the usage, the arguments and the options of its record."""
-
-    context_class = _HelpContext
-
-    def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Words behind the name."""
-        return usage_pieces(self, ctx)
-
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write arguments and options as the manual has them: Typer names the types of the program."""
-        shown = [item for one in self.get_params(ctx) if not (item := parameter(one, ctx)).hidden]
-        for kind, title in (("argument", "Arguments"), ("option", "Options")):
-            rows = [(item.face, item.explanation) for item in shown if item.kind == kind]
-            if rows:
-                with formatter.section(title):
-                    formatter.write_dl(rows)
 
 
 def _place(item: Parameter) -> str:

@@ -7,13 +7,9 @@ control characters as ``\x1b``. Answers come complete from a renderer, which esc
 from __future__ import annotations
 
 import contextlib
-import shutil
 import sys
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
-
-import typer
 
 from thinktime.errors import WorkError
 from thinktime.escape import escaped
@@ -64,7 +60,7 @@ def flush() -> None:
 def line(text: str) -> None:
     """Print one line of an answer."""
     with _written():
-        typer.echo(plain(escaped(text)))
+        print(plain(escaped(text)), flush=True)
 
 
 def lines(texts: Iterable[str]) -> None:
@@ -92,11 +88,14 @@ def failure(text: str) -> None:
     """
     shown = plain(escaped(text))
     if sys.stderr.isatty():
+        import shutil
+        import textwrap
+
         columns = shutil.get_terminal_size().columns
         shown = textwrap.fill(
             shown, columns, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
         )
-    typer.echo(shown, err=True)
+    print(shown, file=sys.stderr, flush=True)
 
 
 def rendered(text: str) -> None:

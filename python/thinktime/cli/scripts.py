@@ -14,7 +14,7 @@ from thinktime.cli.destination import SectionForm, width
 from thinktime.errors import InputError, offered
 
 if TYPE_CHECKING:
-    from thinktime.documents.document import Table
+    from thinktime.documents.document import Section, Table
     from thinktime.sources.scripts import Demand, Interaction, Script
 
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from typing import TYPE_CHECKING
 
 from thinktime.errors import InputError
-from thinktime.stats import arguments
 from thinktime.stats.estimate import Plain
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+# Every result knows this module, many a command none of its functions: NumPy, which takes most of the time
+# of a short command, is imported where it is used.
 
 ALPHA = 0.05
 """Default false-alarm rate of a test."""
@@ -38,6 +42,8 @@ class SignificanceTest:
 
     def rejected(self, alpha: float = ALPHA) -> bool:
         """True if the hypothesis is rejected at false-alarm rate `alpha`."""
+        from thinktime.stats import arguments
+
         return self.p < arguments.level(alpha, "alpha")
 
     def to_dict(self) -> dict[str, Plain]:
@@ -46,6 +52,8 @@ class SignificanceTest:
 
 
 def _probabilities(p: ArrayLike) -> NDArray[np.float64]:
+    from thinktime.stats import arguments
+
     values = arguments.sample(p, "p")
     if ((values < 0.0) | (values > 1.0 + 1e-9)).any():
         raise InputError(f"p is {arguments.shown(p)}; give probabilities from 0 to 1")
@@ -71,6 +79,8 @@ def holm(p: ArrayLike) -> NDArray[np.float64]:
     TypeError
         `p` are not numbers.
     """
+    import numpy as np
+
     values = _probabilities(p)
     order = np.argsort(values)
     steps = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
@@ -87,6 +97,8 @@ def adjusted(tests: Iterable[SignificanceTest]) -> tuple[SignificanceTest, ...]:
     TypeError
         An item is no `SignificanceTest`.
     """
+    from thinktime.stats import arguments
+
     items = arguments.records(tests, SignificanceTest, "tests")
     values = holm([test.p for test in items])
     return tuple(dataclasses.replace(test, p=float(p)) for test, p in zip(items, values, strict=True))
@@ -110,6 +122,7 @@ def combined(p: ArrayLike) -> float:
     TypeError
         `p` are not numbers.
     """
+    import numpy as np
     from scipy import stats
 
     values = _probabilities(p)

@@ -16,7 +16,7 @@ import typer
 from typer.main import get_command
 
 from thinktime.cli import destination
-from thinktime.cli.catalogue import PlainCommand, PlainGroup
+from thinktime.cli.program.plain import PlainCommand, PlainGroup
 
 if TYPE_CHECKING:
     from thinktime.documents.document import Document, Section
@@ -139,7 +139,6 @@ def _parameter(name: str, item: Input, spellings: Sequence[str], words: str) -> 
 
 command = typer.Typer(
     help="Predict the effect of a change with a model, from a log or from a configuration.",
-    short_help="Predict the effect of a change",
     epilog="""\
 Examples:
 

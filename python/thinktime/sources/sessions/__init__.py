@@ -1,7 +1,7 @@
-"""Recorded sessions at a terminal: what was typed, when, and what came back, as a script that can be played again.
+"""Recorded sessions at a terminal: what was typed, when, and what came back, as a script.
 
-`recording` reads the formats as one stream of events, `screen` follows the row on which a user types, `lines` cuts
-the stream into lines and replies, and `writing` makes the script.
+`recording` reads the formats as one stream of events, `screen` follows the row on which a user types, `lines`
+cuts the stream into lines and replies, and `writing` makes the script.
 """
 
 from __future__ import annotations

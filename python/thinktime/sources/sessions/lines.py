@@ -1,7 +1,7 @@
 """From keys and output to the lines that a user typed, and the times of each.
 
-What a line says is always taken from the terminal, never from the keys: what the terminal did not show, such as a
-password, cannot get anywhere. The keys are kept until the line is complete, to tell whether it was shown.
+What a line says is always taken from the terminal, never from the keys: what the terminal did not show, such as
+a password, cannot get anywhere. The keys are kept until the line is complete, to tell whether it was shown.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Session:
 
 
 def is_kin(prompt: str, shell: str) -> bool:
-    """True if two prompts are of the same shell: equal, or differing in the middle, as folders make them differ."""
+    """True if two prompts are of the same shell: equal, or different in the middle, as by folder."""
     if prompt == shell:
         return True
     end = shell.rstrip()[-1:]
@@ -199,7 +199,7 @@ class _Follower:
         self._shown_s = now
 
     def _answered(self, typing: _Typing) -> None:
-        """Output after Enter where nothing was shown before it: the echo that is late, or the line is not echoed."""
+        """Output after Enter where nothing was shown before it: a late echo, or no echo."""
         shown = self._screen.row.removeprefix(typing.prompt)
         if not typing.edited and typing.keys.startswith(shown):
             return
@@ -208,7 +208,7 @@ class _Follower:
         self._screen.cut(len(typing.prompt))
 
     def _hide(self) -> None:
-        """Drop a line that the terminal did not show, and the one that asked for it, which nobody could answer."""
+        """Drop a line that the terminal did not show, and the one that asked for it: nobody could answer."""
         self.found.hidden += 1
         self._condemn(SECRET)
 
@@ -240,7 +240,7 @@ class _Follower:
             and self._is_at_shell()
             and not is_kin(typing.prompt, self.found.shell_prompt)
         ):
-            # The shell asks again although no line was completed: the keys went to a program that takes them as they are.
+            # The shell asks again although no line was completed: a program took the keys as they are.
             self._condemn(KEYS_ALONE)
             typing = self._typing = None
         if key in _SIGNALS:
@@ -354,7 +354,7 @@ class _Follower:
             self._keep(typing, text, prompt, None)
 
     def _keep(self, typing: _Typing, text: str, prompt: str, left_out: str | None) -> None:
-        """Take a line; one that is left out too, since what follows may be typed to the program that it started."""
+        """Take a line; one that is left out too: what follows may be typed to the program that it started."""
         found, shell = self.found, self.found.shell_prompt
         if left_out is None and not text.strip() and shell and is_kin(prompt, shell):
             found.losses[EMPTY] += 1
@@ -383,7 +383,7 @@ def _shows_keys(text: str | None, keys: str) -> bool:
 
 
 def _settle(found: Session) -> None:
-    """Leave out what cannot be replayed, and count it: a program that cannot be ended takes its lines with it."""
+    """Leave out and count what cannot be replayed: a program that cannot be ended takes its lines with it."""
     shell = found.shell_prompt
     start = 0
     for index, line in enumerate(found.lines):

@@ -104,7 +104,7 @@ def opened(path: Path) -> Recording:
         )
     if first.startswith(b"Script started on"):
         raise InputError(
-            f"{path}, line 1: has no times; give the file that `script --log-timing` wrote, which names this one"
+            f"{path}, line 1: has no times; give the file of `script --log-timing`, which names this one"
         )
     header = _object(first)
     if header is not None and "version" in header:
@@ -250,8 +250,8 @@ def _beside(path: Path, said: dict[str, str], key: str) -> Path:
     log = path.parent / name
     if not name or "\0" in name or not log.is_file():
         raise InputError(
-            f"{path}: names the log {escaped(name[:200]) or 'without a name'}, which is not in the same folder; "
-            f"put it there"
+            f"{path}: names the log {escaped(name[:200]) or 'without a name'}, which is not in the same folder; put "
+            "it there"
         )
     return log
 
@@ -314,7 +314,7 @@ def _pieces(
 
 
 def _tlog_events(recording: Recording) -> Iterator[Event]:
-    """Events of tlog: each message has texts, bytes that are no text, and a string with the order and the times."""
+    """Events of tlog: a message has texts, bytes that are no text, and a string with order and times."""
     for line, whole in _lines(recording.path):
         if not line.strip():
             continue

@@ -1,4 +1,4 @@
-"""The line of a terminal on which a user types, as the output leaves it; nothing else of the screen is kept."""
+"""The line of a terminal on which a user types, as the output leaves it; nothing else is kept."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Screen:
         self.column = max(self.column - count, 0)
 
     def feed(self, text: str) -> Iterator[str]:
-        """What `text` does: ``newline`` before the row is left, ``shown`` for a character, ``alternate`` where it changes.
+        """What `text` does: ``newline`` before the row is left, ``shown`` for a character, ``alternate``.
 
         Whoever iterates sees the screen as it is at each of them.
         """

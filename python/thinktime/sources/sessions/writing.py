@@ -35,7 +35,25 @@ OTHER = "other"
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,39}")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _KEYWORDS = frozenset(
-    ["case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "in", "select", "then", "time", "until", "while"]
+    [
+        "case",
+        "coproc",
+        "do",
+        "done",
+        "elif",
+        "else",
+        "esac",
+        "fi",
+        "for",
+        "function",
+        "if",
+        "in",
+        "select",
+        "then",
+        "time",
+        "until",
+        "while",
+    ]
 )
 _VARIABLE = re.compile(r"\{\{(?=[A-Za-z0-9_]+\}\})")
 _BEFORE = frozenset(("sudo", "time", "nice", "nohup", "exec", "command", "env"))
@@ -132,7 +150,7 @@ def _nothing(sessions: Sequence[Session], losses: Counter[str]) -> str:
             f"`script --log-io FILE --log-timing FILE` or tlog with input logging"
         )
     why = ", ".join(f"{count} {reason}" for reason, count in losses.most_common()) or "no line was completed"
-    return f"{path}: has no line that can be replayed ({why}); record a session of lines at the prompt of a shell"
+    return f"{path}: has no line that can be replayed ({why}); record lines typed at the prompt of a shell"
 
 
 # What is typed and waited for
@@ -157,7 +175,7 @@ def _command(types: str) -> str:
 
 
 def _wait(line: Line, shell: str) -> tuple[str, Any] | None:
-    """What ends the wait: the prompt, else the text that the program asks with, else silence, else nothing."""
+    """What ends the wait: the prompt, else the text with which the program asks, silence, or nothing."""
     prompt = line.next_prompt
     if prompt is None or (shell and is_kin(prompt, shell)):
         return None
@@ -278,7 +296,7 @@ def _comments(made: Made) -> Iterator[str]:
     for think in made.think:
         yield f"#   {think.command}: {think.mean}, {think.mean.n} lines; {think.how}"
     yield "#"
-    yield "# Files that the lines read are not in a recording: add [[terminal.file]], or lines that make them."
+    yield "# Files that the lines read are not in a recording: add [[terminal.file]], or lines to make them."
     yield "# The lines are typed one session after another, in the folder where the last one ended."
     yield ""
 
