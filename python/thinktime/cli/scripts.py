@@ -70,7 +70,8 @@ def command(
     if output is not None:
         raise InputError(f"-o {output}: goes with --from SESSION; omit it, or give a recorded session")
     if name is not None and name.endswith(".toml") and check is None:
-        name, check = None, Path(name)
+        check = Path(name)
+        name = None
     if name is not None:
         if check is not None:
             raise InputError("--check: a script is printed or a file is checked, not both; omit one of them")

@@ -1,7 +1,8 @@
 """From keys and output to the lines that a user typed, and the times of each.
 
-What a line says is always taken from the terminal, never from the keys: what the terminal did not show, such as
-a password, cannot get anywhere. The keys are kept until the line is complete, to tell whether it was shown.
+What a line says is always taken from the terminal, never from the keys: what the terminal did not show,
+such as a password, cannot get anywhere. The keys are kept until the line is complete, to tell whether it was
+shown.
 """
 
 from __future__ import annotations

@@ -250,8 +250,8 @@ def _beside(path: Path, said: dict[str, str], key: str) -> Path:
     log = path.parent / name
     if not name or "\0" in name or not log.is_file():
         raise InputError(
-            f"{path}: names the log {escaped(name[:200]) or 'without a name'}, which is not in the same folder; put "
-            "it there"
+            f"{path}: names the log {escaped(name[:200]) or 'without a name'}, which is not in the same "
+            "folder; put it there"
         )
     return log
 

@@ -35,25 +35,10 @@ OTHER = "other"
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,39}")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _KEYWORDS = frozenset(
-    [
-        "case",
-        "coproc",
-        "do",
-        "done",
-        "elif",
-        "else",
-        "esac",
-        "fi",
-        "for",
-        "function",
-        "if",
-        "in",
-        "select",
-        "then",
-        "time",
-        "until",
-        "while",
-    ]
+    (
+        *("case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for"),
+        *("function", "if", "in", "select", "then", "time", "until", "while"),
+    )
 )
 _VARIABLE = re.compile(r"\{\{(?=[A-Za-z0-9_]+\}\})")
 _BEFORE = frozenset(("sudo", "time", "nice", "nohup", "exec", "command", "env"))
