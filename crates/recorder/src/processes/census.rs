@@ -391,7 +391,7 @@ impl Census {
         waited: &mut Vec<Waited>,
     ) {
         // The scheduler's nanoseconds are whole ticks in one case of ten million.
-        let is_whole = |ns: u64| ns > 0 && ns.is_multiple_of(self.tick_ns);
+        let is_whole = |ns: u64| ns > 0 && ns % self.tick_ns == 0;
         self.totals_in_ticks += entry.mark_ticks([is_whole(usage.exact_ns), is_whole(child_usage.exact_ns)]);
         // No process lives without a page fault, so that one marks a child waited for. The kernel adds a
         // child's I/O to the parent's own: both are held back until the children's debts are subtracted.
