@@ -5,9 +5,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CARGO ?= cargo
-# Tests that measure this machine run alone; those that mostly sleep, as users at terminals do, in pairs; the others
+# Tests that measure this machine, or make accounts on it, run alone; those that mostly sleep in pairs; the others
 # share its cores.
-PAIRED := tests/terminals $(addprefix tests/recorder/test_,live.py logins.py metrics.py nvml.py people.py subreapers.py)
+PAIRED := tests/terminals tests/recorder/test_live.py tests/recorder/test_metrics.py
 ALONE := tests/laws/test_linux.py tests/recorder tests/analyses/attention/test_health_live.py
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -31,8 +31,8 @@ test: export OPENBLAS_NUM_THREADS = 1
 test: build static test-tools ## Run the tests, but for those of `make thorough`
 	TMPDIR=$(SCRATCH) $(CARGO) test --release --quiet
 	$(BIN)/pytest $(ALONE) $(PAIRED:%=--ignore=%)
-	$(BIN)/pytest --numprocesses 2 --dist loadgroup $(PAIRED)
-	TMPDIR=$(SCRATCH) $(BIN)/pytest --numprocesses $(WORKERS) --dist loadgroup $(ALONE:%=--ignore=%) $(PAIRED:%=--ignore=%)
+	$(BIN)/pytest --numprocesses 2 --dist loadfile $(PAIRED)
+	TMPDIR=$(SCRATCH) $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile $(ALONE:%=--ignore=%) $(PAIRED:%=--ignore=%)
 
 thorough: export OPENBLAS_NUM_THREADS = 1
 thorough: build static test-tools ## Run the tests that `make test` leaves out because they take long
