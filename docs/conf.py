@@ -47,14 +47,15 @@ nitpicky = True
 nitpick_ignore_regex = [
     # Types of other libraries: their pages are on the network, which the documentation does not need.
     ("py:class", r"(collections|contextlib|datetime|os|pathlib|re|struct|types)\..*|Path|PathLike"),
-    ("py:class", r"(numpy|np)\..*|NDArray|_?Array|Complex|Matrix"),
+    ("py:class", r"(numpy|np)\..*|NDArray|_?Array(Like)?|Complex|Matrix"),
     ("py:class", r"(polars|pl)\..*"),
     # Variables of generic types, which have no page.
     ("py:class", r"P|_Int|thinktime\..*\.(Item|Read|Record|_Contrast|_Result)"),
     # Dictionaries and classes of the compiled module, which its stub describes for type checkers.
     ("py:class", NATIVE),
-    # A record that a function hands to another of its package.
+    # Records that a function hands to another of its package.
     ("py:class", r"thinktime\.predictions\.size\.by_class\.answer\._Shared"),
+    ("py:class", r"thinktime\.sources\.importers\..*\._(Block|Process)"),
 ]
 
 pages.write()
