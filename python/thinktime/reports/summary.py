@@ -6,8 +6,6 @@ sentences say how to obtain it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from thinktime.analyses.health import section as health
 from thinktime.analyses.health import words
 from thinktime.analyses.recording.analysis import SHORT
@@ -20,10 +18,6 @@ from thinktime.documents.document import Finding
 from thinktime.documents.wording import bare, capital, listed, noun, one_of, share
 from thinktime.reports.summary_facts import SATURATED, LogFacts
 from thinktime.stats.estimate import NotApplicable
-
-if TYPE_CHECKING:
-    from thinktime.analyses.overhead.result import DirectCost
-
 
 HEAVY = 0.25
 """Share of the system time above which one kind of request is worth pointing out."""
@@ -183,18 +177,16 @@ def _cost(facts: LogFacts) -> Finding | None:
 
 
 def _direct(facts: LogFacts) -> Finding | None:
-    pairs = [(cost, cost.direct) for cost in facts.costs if cost.direct is not None]
-    named = [f"{noun(cost.request, cost.label)} {_agreement(direct)}" for cost, direct in pairs]
+    measured = [(cost, cost.direct) for cost in facts.costs if cost.direct is not None]
+    named = [
+        f"{noun(cost.request, cost.label)} {shown.estimate(bare(direct.seconds))}"
+        for cost, direct in measured
+    ]
     return (
-        Finding(f"Measured directly in the same run: {listed(named)}.", section="overhead") if named else None
+        Finding(f"Measured directly in the same run, for comparison: {listed(named)}.", section="overhead")
+        if named
+        else None
     )
-
-
-def _agreement(direct: DirectCost) -> str:
-    seconds = shown.estimate(bare(direct.seconds))
-    if direct.overlaps:
-        return f"{seconds} (the intervals overlap)"
-    return f"{seconds} (the regression gives {shown.number(direct.ratio)} times that)"
 
 
 def _response(facts: LogFacts) -> Finding | None:

@@ -102,10 +102,10 @@ def test_units_say_what_a_cost_is_for(log_of):
 def test_direct_costs_stand_beside_and_disagreement_is_said(log_of):
     result = overhead.analyse(log_of(machine(), direct_costs=FACTS))
     fork, fault = cost(result, "forks").direct, cost(result, "page_faults_minor").direct
-    assert fork.overlaps
+    assert fork.agrees
     assert fork.ratio == pytest.approx(FORK / 410e-6, rel=0.03)
     assert fork.seconds.n == 30
-    assert not fault.overlaps
+    assert not fault.agrees
     assert fault.ratio == pytest.approx(4.0, rel=0.03)
     assert cost(result, "context_switches").direct.seconds.low is None
     assert any(

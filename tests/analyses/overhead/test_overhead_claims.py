@@ -8,6 +8,7 @@ from thinktime.analyses.overhead import analysis as overhead
 from thinktime.analyses.overhead import comparison, subtraction
 from thinktime.analyses.overhead.caveats import doubt
 from thinktime.analyses.overhead.section import section
+from thinktime.documents import format as shown
 from thinktime.stats.estimate import NotApplicable
 
 
@@ -36,7 +37,8 @@ def test_sampled_system_time_has_what_ticks_miss(log_of):
     assert cost(ticks, "forks").seconds.value == pytest.approx(0.4 * FORK, rel=0.1)
     assert result.sampling.disagreement == pytest.approx(-0.15, abs=0.05)
     assert said(result, "short runs begin after one tick and end before the next")
-    assert cost(result, "page_faults_minor").claimed
+    # Nothing confirms it: a cost that a direct measurement could refute is no finding without one.
+    assert doubts(result, "page_faults_minor") == {"no_direct_cost"}
 
 
 def test_system_time_that_was_sampled_rarely_is_not_used(log_of):
@@ -76,6 +78,24 @@ def test_a_fork_is_in_the_table_and_no_finding(log_of):
     text = " ".join(section(result).summary)
     assert "CPU time of one request: minor page fault" in text
     assert "In the table only: fork (it has no single cost, and this is not its direct one)" in text
+
+
+@pytest.mark.parametrize("timing", ["sampled", "as recorded"])
+@pytest.mark.parametrize(("factor", "agrees"), [(1.0, True), (1.03, True), (1.5, False), (0.7, False)])
+def test_a_cost_is_a_finding_where_the_direct_one_agrees(log_of, factor, agrees, timing):
+    """Both have errors: 3 % is within those of the direct cost, half as much again is not."""
+    direct = {"request": "page_faults_minor", "n": 30, "method": "loop", "seconds": factor * FAULT}
+    direct |= {"low": 0.95 * factor * FAULT, "high": 1.05 * factor * FAULT}
+    made = machine() if timing == "as recorded" else sampled(machine(), missed=0.0)
+    result = overhead.analyse(log_of(made, direct_costs=[direct]))
+    found = cost(result, "page_faults_minor")
+    assert result.timing == timing
+    assert found.direct.agrees == agrees
+    assert doubts(result, "page_faults_minor") == (set() if agrees else {"direct_cost_differs"})
+    text = " ".join(section(result).summary)
+    assert ("CPU time of one request: minor page fault" in text) == agrees
+    ratio = shown.number(found.direct.ratio)
+    assert (f"minor page fault ({ratio} times what was measured directly)" in text) != agrees
 
 
 @pytest.mark.parametrize("kind", ["interrupts", "softirq_net_rx"])

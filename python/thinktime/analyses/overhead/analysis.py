@@ -398,13 +398,18 @@ def _float(value: float | None) -> float | None:
 def _direct(seconds: Estimate, direct: Estimate | None) -> DirectCost | None:
     if direct is None or direct.value <= 0.0:
         return None
-    low, high = (direct.value if end is None else end for end in (direct.low, direct.high))
+    apart = abs(seconds.value - direct.value)
     return DirectCost(
         seconds=direct.with_unit(seconds.unit),
-        overlaps=(seconds.low is None or seconds.low <= high)
-        and (seconds.high is None or seconds.high >= low),
+        # Two measurements of their own: their errors add up as those of a difference do.
+        agrees=seconds.low is None or apart <= math.hypot(_reach(seconds), _reach(direct)),
         ratio=seconds.value / direct.value,
     )
+
+
+def _reach(value: Estimate) -> float:
+    """Half width of an interval; 0 without one."""
+    return 0.0 if value.low is None or value.high is None else (value.high - value.low) / 2.0
 
 
 def _left_out(regression: Regression) -> tuple[LeftOut, ...]:
@@ -646,7 +651,7 @@ def _is_negative(cost: Cost) -> bool:
 
 def _differs_from_direct(cost: Cost) -> bool:
     direct = cost.direct
-    return direct is not None and not direct.overlaps and not 1 / DIRECT_FACTOR < direct.ratio < DIRECT_FACTOR
+    return direct is not None and not direct.agrees and not 1 / DIRECT_FACTOR < direct.ratio < DIRECT_FACTOR
 
 
 def _about_dependencies(result: Overhead) -> Iterator[Caveat]:

@@ -146,6 +146,8 @@ DOUBTS: Mapping[str, Callable[..., str]] = {
     "stand_in": lambda: "it stands for whatever raised it",
     "more_than_all": lambda share: f"it would explain {share:.0%} of all that was measured",
     "of_many_sizes": lambda: "it has no single cost, and this is not its direct one",
+    "direct_cost_differs": lambda ratio: f"{shown.number(ratio)} times what was measured directly",
+    "no_direct_cost": lambda: "no direct measurement in this log confirms it",
     "wide": lambda share: f"its error may be {share:.0%} of the cost",
 }
 """Words for the reasons why a cost is in the table and in no summary."""

@@ -24,6 +24,9 @@ STAND_INS = ("interrupts", "softirq")
 """Beginnings of events that other requests cause: their coefficient is the cost of whatever raised them."""
 OF_MANY_SIZES = ("forks",)
 """Requests without a single cost: a fork takes 120 us, and 50 us more for each resident MB of its process."""
+MEASURED_DIRECTLY = ("forks", "page_faults_minor", "context_switches")
+"""Requests of Linux whose direct cost can be measured. The regression agrees with it too seldom
+(docs/background/what-requests-cost.md): their cost is a finding only in a log whose direct one agrees."""
 
 
 def judged(costs: Sequence[Cost], timing: Timing) -> tuple[Cost, ...]:
@@ -52,5 +55,9 @@ def doubts(cost: Cost, timing: Timing) -> Iterator[Caveat]:
         yield Caveat("more_than_all", share=cost.share.value)
     if any(kind in OF_MANY_SIZES for kind in kinds):
         yield Caveat("of_many_sizes")
+    elif cost.direct is not None and not cost.direct.agrees:
+        yield Caveat("direct_cost_differs", ratio=cost.direct.ratio)
+    elif cost.direct is None and timing == "sampled" and any(kind in MEASURED_DIRECTLY for kind in kinds):
+        yield Caveat("no_direct_cost")
     if cost.shown_to_cost and cost.steady > WIDE * cost.seconds.value:
         yield Caveat("wide", share=cost.steady / cost.seconds.value)

@@ -21,8 +21,8 @@ class DirectCost:
     """Cost of one request, measured by itself on the same machine."""
 
     seconds: Estimate
-    overlaps: bool
-    """True if its interval and that of the regression overlap."""
+    agrees: bool
+    """True if it and the cost by regression differ by no more than chance, at the level of their intervals."""
     ratio: float
     """Cost by regression over the direct one."""
 

@@ -176,8 +176,8 @@ def _width(value: Estimate) -> float:
 def _agreement(cost: Cost) -> str:
     assert cost.direct is not None
     verdict = (
-        "the intervals overlap"
-        if cost.direct.overlaps
+        "no further apart than by chance"
+        if cost.direct.agrees
         else f"the regression gives {shown.number(cost.direct.ratio)} times that"
     )
     return f"{name_of(cost)} {shown.estimate(bare(cost.direct.seconds))} ({verdict})"
@@ -279,7 +279,7 @@ def _direct_table(result: Overhead) -> Table:
         Col(REGRESSION.name, lambda item: bare(item[0].seconds)),
         Col(DIRECT.name, lambda item: bare(item[1].seconds)),
         Col("ratio", lambda item: item[1].ratio),
-        Col("overlap", lambda item: "yes" if item[1].overlaps else "no"),
+        Col("agree", lambda item: "yes" if item[1].agrees else "no"),
         Col("how", lambda item: item[1].seconds.method),
         name="overhead-direct",
         caption="By regression and measured directly",
