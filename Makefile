@@ -5,9 +5,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CARGO ?= cargo
-# Tests that measure this machine, or make accounts on it, run alone; those that mostly sleep in pairs; the others
+# Tests that measure this machine run alone; those that mostly sleep, as users at terminals do, in threes; the others
 # share its cores.
-PAIRED := tests/terminals tests/recorder/test_live.py tests/recorder/test_metrics.py
+SLEEPY := tests/terminals $(patsubst %,tests/recorder/test_%.py,live metrics nvml people record subreapers)
 ALONE := tests/laws/test_linux.py tests/recorder tests/analyses/attention/test_health_live.py
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -30,15 +30,15 @@ SCRATCH := $(shell df --output=avail /dev/shm 2>/dev/null | awk 'END { print ($$
 test: export OPENBLAS_NUM_THREADS = 1
 test: build static test-tools ## Run the tests, but for those of `make thorough`
 	TMPDIR=$(SCRATCH) $(CARGO) test --release --quiet
-	$(BIN)/pytest $(ALONE) $(PAIRED:%=--ignore=%)
-	$(BIN)/pytest --numprocesses 2 --dist loadfile $(PAIRED)
-	TMPDIR=$(SCRATCH) $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile $(ALONE:%=--ignore=%) $(PAIRED:%=--ignore=%)
+	$(BIN)/pytest $(ALONE) $(SLEEPY:%=--ignore=%)
+	$(BIN)/pytest --numprocesses 3 --dist loadfile $(SLEEPY)
+	TMPDIR=$(SCRATCH) $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile $(ALONE:%=--ignore=%) $(SLEEPY:%=--ignore=%)
 
 thorough: export OPENBLAS_NUM_THREADS = 1
 thorough: build static test-tools ## Run the tests that `make test` leaves out because they take long
 	THINKTIME_THOROUGH=1 $(CARGO) test --release --quiet -p thinktime-log
-	$(BIN)/pytest $(ALONE) $(PAIRED) -m thorough
-	$(BIN)/pytest --numprocesses auto --dist worksteal -m thorough $(ALONE:%=--ignore=%) $(PAIRED:%=--ignore=%)
+	$(BIN)/pytest $(ALONE) $(SLEEPY) -m thorough
+	$(BIN)/pytest --numprocesses auto --dist worksteal -m thorough $(ALONE:%=--ignore=%) $(SLEEPY:%=--ignore=%)
 
 # Ten minutes a target unless FUZZ_SECONDS or FUZZ_RUNS say otherwise; FUZZ_TARGETS chooses. See scripts/fuzz.py.
 fuzz: build ## Feed random and damaged input to everything that reads files of others

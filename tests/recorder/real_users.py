@@ -1,5 +1,7 @@
 """Users and control groups made for a test as root, and removed at its end."""
 
+import fcntl
+import itertools
 import os
 import shutil
 import signal
@@ -14,6 +16,9 @@ from thinktime.log import Log
 
 RECORD = [sys.executable, "-c", "from thinktime.cli import main; main()", "record"]
 MOUNT = Path("/sys/fs/cgroup")
+FIRST_NUMBER, NUMBERS_EACH = 100_000, 100
+"""Of the accounts of tests: so many for each process that makes some."""
+_numbers = itertools.count()
 IS_UNIFIED = (MOUNT / "cgroup.controllers").exists()
 """One hierarchy of version 2; otherwise one for each controller, of version 1."""
 
@@ -112,12 +117,24 @@ class Group:
 
 
 @contextmanager
+def _accounts_locked():
+    """Tests that run at the same time change the accounts in turn: `useradd` gives up where another is at it."""
+    with Path("/run/lock/thinktime-tests.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
 def account(name, home=None):
     """A user, removed at the end; his number. A home that is named is the caller's."""
+    # No other test has the number, also not later: a recording holds whoever was there.
+    number = FIRST_NUMBER + NUMBERS_EACH * (os.getpid() % 10_000) + next(_numbers) % NUMBERS_EACH
     where = [] if home is None else ["--home-dir", str(home)]
-    line = ["useradd", "--no-create-home", *where, "--shell", "/bin/sh", name]
-    subprocess.run(line, check=True, capture_output=True)
+    line = ["useradd", "--no-create-home", *where, "--uid", str(number), "--shell", "/bin/sh", name]
+    with _accounts_locked():
+        subprocess.run(line, check=True, capture_output=True)
     try:
-        yield int(subprocess.run(["id", "-u", name], check=True, capture_output=True, text=True).stdout)
+        yield number
     finally:
-        subprocess.run(["userdel", name], check=True, capture_output=True)
+        with _accounts_locked():
+            subprocess.run(["userdel", name], check=True, capture_output=True)

@@ -13,6 +13,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import tempfile
 import time
 from pathlib import Path
 
@@ -417,9 +418,12 @@ def test_a_folder_that_is_moved_ends_it_and_is_named_where_it_is(program, tmp_pa
 
 
 def test_a_duration_below_the_interval_is_one_sample(program, tmp_path):
+    began = time.monotonic()
     done = run(*program, "-o", str(tmp_path / "run"), "--interval", "1h", "--duration", "0.3s")
     assert done.returncode == 0, done.stderr
-    assert Log.open(tmp_path / "run").samples().collect()["length_s"].item() == pytest.approx(0.3, abs=0.25)
+    # Later than asked where others have the CPUs, never sooner.
+    length_s = Log.open(tmp_path / "run").samples().collect()["length_s"].item()
+    assert 0.29 <= length_s <= time.monotonic() - began
 
 
 def test_killed_at_any_moment_it_loses_a_sample_at_most_and_the_next_one_goes_on(tmp_path):
@@ -501,7 +505,7 @@ def test_an_ordinary_user_can_record(tmp_path):
     as_nobody = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
     tmp_path.chmod(0o777)
     for folder in tmp_path.parents:
-        if folder.stat().st_uid == os.geteuid() and "pytest" in folder.name:
+        if folder.stat().st_uid == os.geteuid() and folder.is_relative_to(tempfile.gettempdir()):
             folder.chmod(folder.stat().st_mode | 0o011)
     recorder = tmp_path / "recorder"
     recorder.write_bytes(STATIC.read_bytes())
