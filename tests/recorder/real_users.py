@@ -118,7 +118,7 @@ class Group:
 
 @contextmanager
 def _accounts_locked():
-    """Tests that run at the same time change the accounts in turn: `useradd` gives up where another is at it."""
+    """Tests that run at once change the accounts in turn: `useradd` gives up where another is at it."""
     with Path("/run/lock/thinktime-tests.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -13,7 +13,6 @@ import struct
 import subprocess
 import sys
 import tempfile
-import tempfile
 import time
 from pathlib import Path
 

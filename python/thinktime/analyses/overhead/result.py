@@ -22,7 +22,7 @@ class DirectCost:
 
     seconds: Estimate
     agrees: bool
-    """True if it and the cost by regression differ by no more than chance, at the level of their intervals."""
+    """True if it and the cost by regression differ by no more than chance, at their intervals' level."""
     ratio: float
     """Cost by regression over the direct one."""
 
