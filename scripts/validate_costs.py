@@ -2,10 +2,10 @@
 
     python scripts/validate_costs.py [--quick] [--no-write]
 
-Loads: mixed work; mixed work by processes with 16 MB in memory; mostly compilations, which fork; files and
-terminals. Three plays of each, with more users than the CPUs serve at once. The direct costs are measured before
-each. Each play is a log in target/costs; those that are there are not played again, so that a run that was cut
-off goes on.
+Loads: mixed work; the same by processes with 16 MB in memory; mostly compilations, which fork; files and
+terminals. Three plays of each, with more users than the CPUs serve at once. The direct costs are measured
+before each. Each play is a log in target/costs; those that are there are not played again, so that a run that
+was cut off goes on.
 """
 
 from __future__ import annotations

@@ -177,10 +177,10 @@ def _cost(facts: LogFacts) -> Finding | None:
 
 
 def _direct(facts: LogFacts) -> Finding | None:
-    measured = [(cost, cost.direct) for cost in facts.costs if cost.direct is not None]
     named = [
-        f"{noun(cost.request, cost.label)} {shown.estimate(bare(direct.seconds))}"
-        for cost, direct in measured
+        f"{noun(cost.request, cost.label)} {shown.estimate(bare(cost.direct.seconds))}"
+        for cost in facts.costs
+        if cost.direct is not None
     ]
     return (
         Finding(f"Measured directly in the same run, for comparison: {listed(named)}.", section="overhead")
