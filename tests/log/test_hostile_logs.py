@@ -536,3 +536,19 @@ def test_a_log_writer_cannot_be_misled_by_these_tests(tmp_path):
         writer.write("samples", pl.DataFrame({"length_s": [1.0], "forks": [1]}))
     write_part(tmp_path / "log", "samples", pyarrow.parquet.read_table(part(tmp_path / "log", "samples")))
     assert Log.open(tmp_path / "log").integrity() == []
+
+
+def test_a_name_that_nobody_has_is_refused_and_not_repeated(recorded, tmp_path, capsys):
+    """A report holds the name of the machine in a hundred places: of megabytes, it would never end."""
+    log = tmp_path / "log"
+    shutil.copytree(recorded, log)
+    manifest = read_manifest(log)
+    manifest["sessions"][0]["machine"]["hostname"] = 10_000_000 * "x"
+    write_manifest(log, manifest)
+    assert run(["analyse", "recording", str(log)]) == 2
+    printed = "".join(capsys.readouterr())
+    assert re.search(
+        r"machine\.hostname is 'x{59}\.\.\., but must be a text of at most 100,000 characters", printed
+    )
+    assert run(["report", str(log), "--format", "text"]) == 0
+    assert len("".join(capsys.readouterr())) < 100_000

@@ -18,6 +18,8 @@ from thinktime.stats.estimate import Caveat
 if TYPE_CHECKING:
     from thinktime.log import Log
 
+TEXT_MAX = 100_000
+"""Longest text that is believed: names, options and descriptions are far shorter."""
 WHOLE_MAX = 2**64
 """Number from which no count is believed: no writer has integers of more than 64 bits."""
 
@@ -39,9 +41,9 @@ class Facts:
     def text(self, key: str) -> str | None:
         """Text; None if it is unknown or empty."""
         value = self.values.get(key)
-        if value is None or isinstance(value, str):
+        if value is None or (isinstance(value, str) and len(value) <= TEXT_MAX):
             return value or None
-        raise self._refused(key, "a text")
+        raise self._refused(key, f"a text of at most {TEXT_MAX:,} characters")
 
     def flag(self, key: str) -> bool | None:
         """Truth value; None if it is unknown."""
@@ -121,7 +123,9 @@ class Facts:
         return f"{self.place}{joint}{key}"
 
     def _refused(self, key: str, needed: str) -> LogError:
-        shown = repr(self.values[key])
+        value = self.values[key]
+        # The whole of a long text would take longer to quote than it is worth.
+        shown = repr(value[: SHOWN_MAX + 1] if isinstance(value, str) else value)
         shown = shown if len(shown) <= SHOWN_MAX else f"{shown[:SHOWN_MAX]}..."
         return LogError(f"{self.file}: {self._at(key)} is {shown}, but must be {needed}; {REMEDY}")
 
