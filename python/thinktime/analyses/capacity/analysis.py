@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from thinktime.analyses.capacity.result import Capacity, Check, Condition, Event, State, Use
 from thinktime.analyses.overhead import analysis as overhead_analysis
-from thinktime.analyses.overhead.regression import FitOptions
 from thinktime.analyses.timeline import analysis as timeline
 from thinktime.log import facts, observations
 from thinktime.log.meters import Meter, meters
@@ -65,7 +64,7 @@ def analyse(
     event's time over its count, the time between events is CPUs x time over the count, and the share is the
     event's part of the time of all states, all as ratios: then the identity is a
     check of the meters, which holds where the states add up to CPUs x time. Elsewhere the overhead is the
-    regression's cost (`overhead.analyse`).
+    regression's cost (`overhead.by_default`).
 
     Parameters
     ----------
@@ -88,11 +87,7 @@ def analyse(
         overhead = None
         events = tuple(metered_event(states, meter, cpus, level) for meter in states.meters)
     else:
-        overhead = (
-            overhead_analysis.analyse(log, fit_options=FitOptions(level=level))
-            if overhead is None
-            else overhead
-        )
+        overhead = overhead_analysis.by_default(log, level=level) if overhead is None else overhead
         events = () if isinstance(overhead, NotApplicable) else _regressed_events(overhead, cpus)
     system = states.share(states.of_use("system"), level)
     return Capacity(

@@ -84,8 +84,10 @@ class OverheadQuestion(Question):
 
     def analyse(self, log: Log, options: OverheadOptions) -> Overhead | NotApplicable:
         """Result for one log."""
-        from thinktime.analyses.overhead.analysis import analyse
+        from thinktime.analyses.overhead.analysis import analyse, by_default
 
+        if options == OverheadOptions():
+            return by_default(log)
         return analyse(log, **_arguments(options))
 
     def section(self, result: Overhead | NotApplicable, options: OverheadOptions) -> Section:

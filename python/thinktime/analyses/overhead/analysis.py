@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -204,6 +205,25 @@ def _target(
         subtract=tuple(subtract),
         ticks=(*used, *user) if scaled else (),
     )
+
+
+_BY_DEFAULT: WeakKeyDictionary[Log, dict[float, Overhead | NotApplicable]] = WeakKeyDictionary()
+
+
+def by_default(log: Log, *, level: float = 0.95) -> Overhead | NotApplicable:
+    """Result of `analyse` without options, computed once for each log that is open.
+
+    Parameters
+    ----------
+    log : Log
+    level : float
+        Confidence of the intervals.
+    """
+    # A report asks for the costs twice, and they take most of its time; an open log does not change.
+    known = _BY_DEFAULT.setdefault(log, {})
+    if level not in known:
+        known[level] = analyse(log, fit_options=FitOptions(level=level))
+    return known[level]
 
 
 def is_sampled(log: Log) -> bool:

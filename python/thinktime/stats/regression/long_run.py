@@ -296,8 +296,13 @@ class _Reference:
         if squares <= 0.0:
             return 0.0
         observed = float(residuals[1:] @ residuals[:-1]) / squares
-        expected = [self._expected(correlation) for correlation in CORRELATIONS]
-        return float(np.interp(observed, np.maximum.accumulate(expected), CORRELATIONS))
+        expected: list[float] = []
+        for correlation in CORRELATIONS:
+            expected.append(self._expected(correlation))
+            # What is beyond the first that leaves more than was observed changes nothing, and costs most.
+            if expected[-1] > observed:
+                break
+        return float(np.interp(observed, np.maximum.accumulate(expected), CORRELATIONS[: len(expected)]))
 
     def _expected(self, correlation: float) -> float:
         """Correlation of successive residuals that errors of this correlation leave, by expected sums."""
