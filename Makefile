@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 CARGO ?= cargo
 # Tests that measure this machine, or make accounts on it, run alone; those that mostly sleep in pairs; the others
 # share its cores.
-PAIRED := tests/terminals tests/recorder/test_live.py tests/recorder/test_metrics.py
+PAIRED := tests/terminals tests/recorder/test_live.py tests/recorder/test_metrics.py tests/recorder/test_prometheus.py
 ALONE := tests/laws/test_linux.py tests/recorder tests/analyses/attention/test_health_live.py
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
