@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 CARGO ?= cargo
 # Tests that measure this machine run alone; those that mostly sleep, as users at terminals do, in threes; the others
 # share its cores.
-SLEEPY := tests/terminals $(patsubst %,tests/recorder/test_%.py,live metrics nvml people record subreapers)
+SLEEPY := tests/terminals $(patsubst %,tests/recorder/test_%.py,live metrics nvml people prometheus record subreapers)
 ALONE := tests/laws/test_linux.py tests/recorder tests/analyses/attention/test_health_live.py
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1

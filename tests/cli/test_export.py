@@ -155,3 +155,18 @@ def test_a_damaged_part_is_named(recorded, tmp_path, capsys):
     assert "part-000001.parquet" in said
     assert "Traceback" not in said
     assert not (tmp_path / "x.csv").exists()
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "arrow", "parquet"])
+def test_a_reader_that_has_seen_enough_is_no_error(written, form):
+    line = [*CLI, "export", str(written), "users", "-o", "-", "--format", form]
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as gone:
+        done = subprocess.run(line, stdout=gone, stderr=subprocess.PIPE, text=True, timeout=120)
+    assert done.stderr == ""
+    # A disk that is full is one.
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
+    assert done.returncode == 1
+    assert "No space left on device" in done.stderr

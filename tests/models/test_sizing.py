@@ -368,8 +368,9 @@ def test_a_log_that_cannot_answer_is_refused_with_the_remedy(tmp_path, capsys):
     simulate("network", given, seed=1).record(tmp_path / "untraced")
     assert run(["size", str(tmp_path / "untraced")]) == 2
     said = " ".join(capsys.readouterr().err.split())
-    assert "has no interactions" in said
+    assert "untraced has no interactions, and no users" in said
     assert "thinktime play" in said
+    assert "thinktime record" in said
 
 
 def test_one_user_alone_still_gets_an_answer(tmp_path, capsys):

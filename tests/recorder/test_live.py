@@ -399,6 +399,35 @@ def test_panels_of_groups_and_devices_show_the_figures_of_the_log(which, request
     assert shown.given_back() == 0
 
 
+def test_users_of_gpus_have_their_columns(tmp_path, terminal):
+    path = tmp_path / "run"
+    begin = datetime.datetime(2026, 3, 5, 13, 45, tzinfo=datetime.timezone.utc)
+    starts = [begin + datetime.timedelta(seconds=2 * number) for number in range(2)]
+    used = {"gpu_s": (0.5, 3.0), "gpu_memory_bytes": (1_500_000_000, 40_000_000_000)}
+    users = [
+        {"start": starts[0], "user": f"uid:{1000 + at}", "name": name, "cpu_exact_s": 1.0}
+        | {column: values[at] for column, values in used.items() if at < 2}
+        for at, name in enumerate(("ann", "ben", "cleo"))
+    ]
+    tables = {"samples": [{"start": start, "length_s": 2.0} for start in starts], "users": users}
+    with LogWriter.open(path, source="linux", start_us=int(begin.timestamp() * 1e6)) as writer:
+        for table, rows in tables.items():
+            frame = pl.DataFrame(rows, infer_schema_length=None)
+            writer.write(table, frame.with_columns(pl.col("start").cast(pl.Datetime("us", "UTC"))))
+    shown = terminal(STATIC, "live", path, "--at", "13:45:00", columns=120, TZ="UTC")
+    shown.wait(r"\[1 users\]")
+    shown.keys("u")
+    rows = shown.wait("GPU▼ ")
+    expected = [
+        (name, [percent(used["gpu_s"][at] / 2.0), size(used["gpu_memory_bytes"][at])])
+        for at, name in ((1, "ben"), (0, "ann"))
+    ]
+    listed = lines(rows, "USER (")
+    assert [(name, values[-2:]) for name, values in listed] == [*expected, ("cleo", ["-", "-"])]
+    shown.keys("q")
+    assert shown.given_back() == 0
+
+
 def place(rows, text):
     """Row and column of `text` on the screen."""
     row = next(at for at, row in enumerate(rows) if text in row)

@@ -205,3 +205,39 @@ def test_a_log_of_each_kind_has_a_report_and_a_comparison(name, other, tmp_path,
     assert run(["analyse", "saturation", "one"]) == 0
     assert run(["analyse", "compare", "one", "other"]) == 0, capsys.readouterr().err
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("throughput", "used"), "The log has no amount of work: neither CPU time of the machine"),
+        (("throughput", "used", "later"), "The logs have in common no amount of work"),
+        (("saturation", "used"), "User time, page faults and disk operations are null in every interval"),
+        (("compare", "machine", "other"), "The log other has 2 pieces with observations"),
+        (("throughput", "machine", "other"), "Not applicable: machine: the load was not measured"),
+        (("compare", "jobs", "jobs-later"), "Not applicable: jobs: no quantity to compare was measured"),
+    ],
+)
+def test_a_question_that_cannot_be_answered_says_what_is_not_there(
+    answerable, words, says, capsys, monkeypatch
+):
+    monkeypatch.chdir(answerable)
+    assert run(["analyse", *words]) == 0
+    assert says in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.fixture(scope="module")
+def answerable(tmp_path_factory):
+    """Folder of logs of what pidstat, vmstat and Slurm wrote."""
+    folder = tmp_path_factory.mktemp("answerable")
+    rows = [f"{at}|2026-11-24T15:58:{at}|2026-11-24T15:59:{at}" for at in range(10, 20)]
+    for name, day in (("jobs", "24"), ("jobs-later", "25")):
+        jobs = folder / f"{name}.txt"
+        jobs.write_text("\n".join(["JobID|Submit|End", *rows]).replace("-24T", f"-{day}T"))
+        import_file(jobs, folder / name)
+    for name, log in (
+        *(("pidstat-epoch.txt", "used"), ("pidstat-h.txt", "later")),
+        *(("vmstat-t.txt", "machine"), ("vmstat-n.txt", "other")),
+    ):
+        import_file(TOOLS / name, folder / log, given=GIVEN[name])
+    return folder

@@ -254,6 +254,15 @@ def test_what_is_missing_or_of_another_version_is_said_with_the_remedy(tmp_path)
         made(tmp_path / "other", fetched(BEGIN, {SWITCHES: {-1: 1}}), metadata=METADATA[1:])
 
 
+def test_damage_of_the_metadata_is_the_reason(tmp_path):
+    meta = unpacked(tmp_path)
+    meta.write_bytes(meta.read_bytes()[:200])
+    with pytest.raises(
+        InputError, match=r"no CPU time of the machine; it is damaged: load\.meta, byte \d+: "
+    ):
+        imported(meta, tmp_path, Given())
+
+
 def test_the_questions_that_apply_are_answered(tmp_path, capsys):
     _, log = imported(unpacked(tmp_path), tmp_path, Given())
     capacity = thinktime.analyse("capacity", log)

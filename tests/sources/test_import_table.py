@@ -219,10 +219,15 @@ def test_damaged_parquet_is_refused(tmp_path):
     path = tmp_path / "data.parquet"
     pl.DataFrame({"t": [START], "f": [1]}).write_parquet(path)
     given = mapping(tmp_path, 'forks = { column = "f" }')
-    for size in (10, path.stat().st_size - 20):
-        (tmp_path / "cut").write_bytes(path.read_bytes()[:size])
-        with pytest.raises(InputError, match="cannot be read as Parquet"):
-            import_file(tmp_path / "cut", tmp_path / "log", given=given)
+    whole = path.read_bytes()
+    for data, says in (
+        (whole[:10], "is cut off: a Parquet file ends with"),
+        (whole[:-20], "is cut off: a Parquet file ends with"),
+        (whole[:-8] + bytes(4) + whole[-4:], "cannot be read as Parquet"),
+    ):
+        (tmp_path / "damaged").write_bytes(data)
+        with pytest.raises(InputError, match=says):
+            import_file(tmp_path / "damaged", tmp_path / "log", given=given)
 
 
 def test_damage_has_its_line_and_item(tmp_path):

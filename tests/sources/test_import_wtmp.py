@@ -276,6 +276,19 @@ def test_another_database_is_refused(tmp_path, statements, says):
         imported(path, tmp_path, Given(), kind="wtmp")
 
 
+def test_a_database_that_is_cut_off_is_told_with_its_place(tmp_path):
+    whole = (LOGINS / "wtmpdb-boots.db").read_bytes()
+    path = tmp_path / "wtmp.db"
+    path.write_bytes(whole[:5000])
+    with pytest.raises(
+        InputError, match=f"byte 5000: the database ends, and its head says {len(whole)} bytes"
+    ):
+        imported(path, tmp_path, Given())
+    path.write_bytes(whole)
+    done, _ = imported(path, tmp_path, Given())
+    assert "truncated" not in kinds(done)
+
+
 def test_entries_of_a_database_that_are_no_logins_or_damaged(tmp_path):
     rows = [
         (3, "ann", DAY * 10**6, (DAY + 60) * 10**6, "pts/0", "h", "sshd"),

@@ -155,3 +155,10 @@ def test_nothing_cannot_be_fitted_nor_merged_with_other_columns():
         LeastSquares(2).solve()
     with pytest.raises(ValueError, match="give one of 2 columns"):
         LeastSquares(2).merge(LeastSquares(3))
+
+
+def test_a_constant_alone_explains_nothing():
+    y = np.random.default_rng(5).normal(0.18, 0.01, size=67)
+    assert absorbed(np.ones((67, 1)), y).solve().r_squared == 0.0
+    x, y = random_rows(5)
+    assert 0.5 < absorbed(x, y).solve().r_squared < 1.0

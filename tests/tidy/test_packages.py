@@ -52,6 +52,38 @@ def test_the_conda_recipe_asks_for_what_the_wheel_asks_for():
     )
 
 
+def test_the_conda_recipe_is_one_for_rattler_build(tmp_path):
+    """Rendered by rattler-build itself where it is installed: `pip install py-rattler-build`, 80 MB."""
+    rattler = pytest.importorskip("rattler_build", reason="rattler-build is not installed")
+    path = PACKAGING / "conda" / "recipe.yaml"
+    text = path.read_text()
+    written = yaml.safe_load(text)["requirements"]
+
+    def rendered(text):
+        recipe = rattler.Stage0Recipe.from_yaml(text)
+        return recipe.render(rattler.VariantConfig(), rattler.RenderConfig())[0].recipe
+
+    recipe = rendered(text)
+    assert (str(recipe.package.name), str(recipe.package.version)) == (
+        "thinktime",
+        toml("Cargo.toml")["workspace"]["package"]["version"],
+    )
+    assert len(recipe.requirements.run) == len(written["run"])
+    # The compilers of the platform are in place of their names.
+    build = " ".join(map(str, recipe.requirements.build))
+    assert len(recipe.requirements.build) == len(written["build"])
+    assert "rust" in build
+    assert "compiler(" not in build
+    for right, wrong in (
+        ("requirements:", "requirments:"),
+        ('compiler("c")', "compilr('c')"),
+        (">=13", ">=>13"),
+    ):
+        assert right in text
+        with pytest.raises(rattler.RattlerBuildError):
+            rendered(text.replace(right, wrong, 1))
+
+
 def test_deb_and_rpm_install_the_same_programs_at_the_same_places():
     def installed(items):
         for source, place in items:

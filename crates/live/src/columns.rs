@@ -22,6 +22,12 @@ pub(crate) struct Column {
     place: usize,
 }
 
+impl Column {
+    pub(crate) fn is_of_gpu(&self) -> bool {
+        matches!(self.measure, Measure::Gpu | Measure::GpuMemory)
+    }
+}
+
 const fn column(
     title: &'static str,
     width: usize,
@@ -34,10 +40,13 @@ const fn column(
 }
 
 /// Of users and commands, in the order in which they are worth their room.
-const USERS: [Column; 7] = [
+const USERS: [Column; 9] = [
     column("CPU", 8, Measure::Cpu, Some('c'), percent, 0),
     column("CPU WAIT", 10, Measure::CpuWait, Some('w'), percent, 1),
     column("MEMORY", 9, Measure::Memory, Some('m'), bytes, 3),
+    // On the right, where the table of commands, which have neither, ends before them.
+    column("GPU", 8, Measure::Gpu, Some('u'), percent, 7),
+    column("GPU MEMORY", 12, Measure::GpuMemory, None, bytes, 8),
     column("READ/s", 8, Measure::Read, None, bytes, 4),
     column("WRITE/s", 9, Measure::Write, None, bytes, 5),
     column("DISK WAIT", 11, Measure::DiskWait, Some('d'), percent, 2),
@@ -78,30 +87,32 @@ const NETWORK: [Column; 6] = [
     column("DROPS/s", 9, Measure::Drops, None, number, 5),
 ];
 
-fn columns(panel: Panel) -> &'static [Column] {
-    match panel {
+/// Columns of a panel; those of GPUs only where the log `has_gpu`.
+fn columns(panel: Panel, has_gpu: bool) -> impl Iterator<Item = &'static Column> {
+    let all: &[Column] = match panel {
         Panel::Users => &USERS,
         Panel::Groups => &GROUPS,
         Panel::Disks => &DISKS,
         Panel::Network => &NETWORK,
-    }
+    };
+    all.iter().filter(move |column| has_gpu || !column.is_of_gpu())
 }
 
 /// What the key `letter` orders a panel by; `None` for nothing.
-pub(crate) fn sort_of(panel: Panel, letter: char) -> Option<Sort> {
+pub(crate) fn sort_of(panel: Panel, has_gpu: bool, letter: char) -> Option<Sort> {
     match letter {
         'n' => Some(Sort::Name),
         'i' => Some(Sort::By(Measure::Io)),
         _ => {
-            let column = columns(panel).iter().find(|column| column.key == Some(letter))?;
+            let column = columns(panel, has_gpu).find(|column| column.key == Some(letter))?;
             Some(Sort::By(column.measure))
         }
     }
 }
 
 /// What the column `by` places right of that of `sort` orders by; names are left of all of them.
-pub(crate) fn beside(panel: Panel, sort: Sort, by: isize) -> Sort {
-    let mut columns: Vec<&Column> = columns(panel).iter().collect();
+pub(crate) fn beside(panel: Panel, has_gpu: bool, sort: Sort, by: isize) -> Sort {
+    let mut columns: Vec<&Column> = columns(panel, has_gpu).collect();
     columns.sort_by_key(|column| column.place);
     let sorts: Vec<Sort> = std::iter::once(Sort::Name)
         .chain(columns.into_iter().map(|column| Sort::By(column.measure)))
@@ -121,8 +132,8 @@ pub(crate) fn marks(sort: Sort) -> [Option<Sort>; 4] {
 
 /// Columns for lines of `width` characters in the order of their places, and the width of the names. What gives the order
 /// is among them.
-pub(crate) fn chosen(panel: Panel, width: usize, sort: Sort) -> (Vec<&'static Column>, usize) {
-    let mut columns: Vec<&Column> = columns(panel).iter().collect();
+pub(crate) fn chosen(panel: Panel, has_gpu: bool, width: usize, sort: Sort) -> (Vec<&'static Column>, usize) {
+    let mut columns: Vec<&Column> = columns(panel, has_gpu).collect();
     let room =
         |columns: &[&Column]| width.saturating_sub(columns.iter().map(|column| column.width).sum::<usize>());
     let is_free = |column: &&Column| {
@@ -152,11 +163,18 @@ mod tests {
     #[test]
     fn columns_are_left_out_where_names_would_have_no_room() {
         let titles = |panel, width| {
-            chosen(panel, width, Sort::Name).0.iter().map(|column| column.title).collect::<Vec<_>>()
+            chosen(panel, false, width, Sort::Name).0.iter().map(|column| column.title).collect::<Vec<_>>()
         };
         let users = |width| titles(Panel::Users, width);
         assert_eq!(users(60), ["CPU", "CPU WAIT", "MEMORY", "READ/s", "WRITE/s"]);
         assert_eq!(users(80), ["CPU", "CPU WAIT", "DISK WAIT", "MEMORY", "READ/s", "WRITE/s"]);
+        let titles_with_gpu = |width| {
+            let (columns, _) = chosen(Panel::Users, true, width, Sort::Name);
+            columns.iter().map(|column| column.title).collect::<Vec<_>>()
+        };
+        assert_eq!(titles_with_gpu(60), ["CPU", "CPU WAIT", "MEMORY", "GPU"]);
+        let wide = ["CPU", "CPU WAIT", "MEMORY", "READ/s", "WRITE/s", "GPU", "GPU MEMORY"];
+        assert_eq!(titles_with_gpu(80), wide);
         // What a panel is for is there on the usual terminal.
         let groups = ["CPU", "THROTTLED", "CPU PSI", "MEMORY", "LIMIT", "READ/s", "WRITE/s"];
         assert_eq!(titles(Panel::Groups, 80), groups);
@@ -164,11 +182,14 @@ mod tests {
         assert_eq!(titles(Panel::Disks, 80), disks);
         assert_eq!(titles(Panel::Network, 80).len(), NETWORK.len());
         for panel in Panel::ALL {
-            assert_eq!(chosen(panel, 120, Sort::Name).0.len(), columns(panel).len());
-            let sorts = columns(panel).iter().map(|column| Sort::By(column.measure));
+            for has_gpu in [false, true] {
+                let all = columns(panel, has_gpu).count();
+                assert_eq!(chosen(panel, has_gpu, 120, Sort::Name).0.len(), all);
+            }
+            let sorts = columns(panel, true).map(|column| Sort::By(column.measure));
             let sorts: Vec<Sort> = sorts.chain([Sort::Name, Sort::By(Measure::Io)]).collect();
             for (width, sort) in (60..200).flat_map(|width| sorts.iter().map(move |sort| (width, *sort))) {
-                let (columns, name) = chosen(panel, width, sort);
+                let (columns, name) = chosen(panel, true, width, sort);
                 let is_there = |wanted: Sort| columns.iter().any(|column| Sort::By(column.measure) == wanted);
                 assert!(matches!(sort, Sort::Name | Sort::By(Measure::Io)) || is_there(sort));
                 let taken = name + columns.iter().map(|column| column.width).sum::<usize>();
@@ -180,13 +201,13 @@ mod tests {
 
     #[test]
     fn every_title_and_every_figure_has_a_blank_before_it() {
-        for column in Panel::ALL.into_iter().flat_map(columns) {
+        for column in Panel::ALL.into_iter().flat_map(|panel| columns(panel, true)) {
             assert!(column.title.len() + 1 < column.width, "{}", column.title);
         }
         // Whatever a log says: two figures without a blank between them would look like one.
         let figures = (-200..3080).map(|tenths| 10_f64.powf(f64::from(tenths) / 10.0) * 0.9996);
         for figure in figures.chain([0.0, f64::MAX]) {
-            for column in Panel::ALL.into_iter().flat_map(columns) {
+            for column in Panel::ALL.into_iter().flat_map(|panel| columns(panel, true)) {
                 let mark = usize::from(column.measure == Measure::Memory);
                 let shown = (column.shown)(figure);
                 assert!(shown.width() + mark < column.width, "{} {figure}: {shown}", column.title);
@@ -199,17 +220,17 @@ mod tests {
         for panel in Panel::ALL {
             let mut sort = Sort::Name;
             let mut seen = Vec::new();
-            for _ in columns(panel) {
-                sort = beside(panel, sort, 1);
+            for _ in columns(panel, true) {
+                sort = beside(panel, true, sort, 1);
                 assert!(!seen.contains(&sort));
                 seen.push(sort);
             }
-            assert_eq!(seen.len(), columns(panel).len());
-            assert_eq!(beside(panel, sort, 1), sort);
-            let keys: Vec<char> = columns(panel).iter().filter_map(|column| column.key).collect();
+            assert_eq!(seen.len(), columns(panel, true).count());
+            assert_eq!(beside(panel, true, sort, 1), sort);
+            let keys: Vec<char> = columns(panel, true).filter_map(|column| column.key).collect();
             assert!(keys.iter().all(|key| keys.iter().filter(|other| *other == key).count() == 1));
         }
         // From the sum of two columns on, the columns beside them.
-        assert_eq!(beside(Panel::Users, Sort::By(Measure::Io), 1), Sort::By(Measure::Write));
+        assert_eq!(beside(Panel::Users, false, Sort::By(Measure::Io), 1), Sort::By(Measure::Write));
     }
 }

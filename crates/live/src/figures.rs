@@ -68,6 +68,8 @@ pub(crate) struct Figures {
     /// People with a process; `None` where the log does not say who is present.
     pub(crate) people: Option<usize>,
     pub(crate) share: Option<Share>,
+    /// The part of the log tells the use of a GPU.
+    pub(crate) has_gpu: bool,
 }
 
 impl Figures {
@@ -89,6 +91,7 @@ impl Figures {
             cpus,
             responses: responses(part, previous, since_us, sample.end_us()),
             share: share(&lines),
+            has_gpu: part.has_gpu || previous.is_some_and(|part| part.has_gpu),
             people,
             lines,
             sample,
@@ -228,6 +231,8 @@ fn line(used: &Use, length_s: f64) -> Line {
     line.set(Measure::Memory, used.memory_bytes);
     line.set_io(rate(used.read_bytes), rate(used.write_bytes));
     line.set(Measure::Processes, used.processes);
+    line.set(Measure::Gpu, rate(used.gpu_s));
+    line.set(Measure::GpuMemory, used.gpu_memory_bytes);
     line
 }
 

@@ -109,7 +109,7 @@ impl State {
     }
 
     fn sort_by(&mut self, letter: char) -> Result<(), LiveError> {
-        match columns::sort_of(self.panel, letter) {
+        match columns::sort_of(self.panel, self.has_gpu, letter) {
             Some(sort) => self.order_by(self.panel, sort),
             None => return Ok(()),
         }
@@ -127,7 +127,7 @@ impl State {
     /// Orders by the column to the right of the one that gives the order, or to its left.
     fn shift_order(&mut self, by: isize) -> Result<(), LiveError> {
         let order = self.listing().order;
-        let sort = columns::beside(self.panel, order.sort, by);
+        let sort = columns::beside(self.panel, self.has_gpu, order.sort, by);
         if sort != order.sort {
             self.order_by(self.panel, sort);
         }

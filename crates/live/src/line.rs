@@ -21,6 +21,10 @@ pub(crate) enum Measure {
     /// The two together.
     Io,
     Processes,
+    /// GPU engines kept busy.
+    Gpu,
+    /// [byte]
+    GpuMemory,
     /// CPUs that a quota kept from the tasks of a group.
     Throttled,
     /// Share of the time in which some task of a group waited, 0 to 1.

@@ -50,7 +50,7 @@ const SAMPLE_COLUMNS: [&str; 24] = [
     "active_users",
     "recorder_cpu_s",
 ];
-const USE_COLUMNS: [&str; 14] = [
+const USE_COLUMNS: [&str; 16] = [
     "start",
     "user",
     "name",
@@ -65,6 +65,8 @@ const USE_COLUMNS: [&str; 14] = [
     "write_bytes",
     "processes",
     "memory_bytes",
+    "gpu_s",
+    "gpu_memory_bytes",
 ];
 const PRESENCE_COLUMNS: [&str; 7] =
     ["start", "user", "name", "kind", "processes", "memory_proportional_bytes", "memory_resident_bytes"];
@@ -184,6 +186,8 @@ pub(crate) struct Use {
     pub(crate) write_bytes: Option<f64>,
     pub(crate) processes: Option<f64>,
     pub(crate) memory_bytes: Option<f64>,
+    pub(crate) gpu_s: Option<f64>,
+    pub(crate) gpu_memory_bytes: Option<f64>,
 }
 
 /// A user who has a process, active or not.
@@ -296,6 +300,8 @@ pub(crate) struct Part {
     pub(crate) groups: Records<GROUP_AMOUNTS>,
     pub(crate) disks: Records<DISK_AMOUNTS>,
     pub(crate) interfaces: Records<INTERFACE_AMOUNTS>,
+    /// Some row tells the use of a GPU.
+    pub(crate) has_gpu: bool,
     texts: BTreeSet<Arc<str>>,
     rows: usize,
 }
@@ -413,6 +419,7 @@ impl Part {
         let [run_delay, io_delay] = ["run_delay_s", "io_delay_s"].map(column);
         let [read, write, processes, memory] =
             ["read_bytes", "write_bytes", "processes", "memory_bytes"].map(column);
+        let [gpu, gpu_memory] = ["gpu_s", "gpu_memory_bytes"].map(column);
         for row in 0..batch.num_rows() {
             let Some(start_us) = start.time(row).filter(|start_us| is_in(*start_us)) else { continue };
             let ticks = || match (ticks_user.number(row), ticks_system.number(row)) {
@@ -431,7 +438,10 @@ impl Part {
                 write_bytes: write.number(row),
                 processes: processes.number(row),
                 memory_bytes: memory.number(row),
+                gpu_s: gpu.number(row),
+                gpu_memory_bytes: gpu_memory.number(row),
             };
+            self.has_gpu |= used.gpu_s.is_some() || used.gpu_memory_bytes.is_some();
             let place = if table == "users" { &mut self.users } else { &mut self.commands };
             place.entry(start_us).or_default().push(used);
         }

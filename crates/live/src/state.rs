@@ -160,6 +160,8 @@ pub(crate) struct State {
     pub(crate) prediction: Option<Result<Prediction, String>>,
     /// `None` where the log has no interval yet.
     pub(crate) figures: Option<Figures>,
+    /// What was looked at so far tells the use of a GPU; columns that came stay.
+    pub(crate) has_gpu: bool,
     /// Commands of the selected user, in order.
     pub(crate) commands: Vec<Line>,
     /// First command on the screen, and commands for which it has room.
@@ -215,6 +217,7 @@ impl State {
             notice: None,
             prediction: None,
             figures: None,
+            has_gpu: false,
             commands: Vec::new(),
             commands_top: Cell::new(0),
             commands_rows: Cell::new(0),
@@ -298,6 +301,7 @@ impl State {
                 };
             }
         }
+        self.has_gpu |= self.figures.as_ref().is_some_and(|figures| figures.has_gpu);
         self.measure_span();
         self.collect()
     }

@@ -48,7 +48,7 @@ pub(crate) fn list(canvas: &mut Canvas<'_>, state: &State, panel: Panel, y: u16,
     } else {
         format!("{title} ({all}{with})")
     };
-    let columns = chosen(panel, canvas.width(), listing.order.sort);
+    let columns = columns_of(Some(panel), canvas, state, listing.order);
     // Shorter where it has no room, with its mark.
     if heading.width() >= columns.1 {
         let seen = if all > rows { format!("{last}/{all}") } else { all.to_string() };
@@ -106,7 +106,7 @@ pub(crate) fn commands(canvas: &mut Canvas<'_>, state: &State, y: u16, height: u
     };
     let order = state.listing_of(Panel::Users).order;
     titles(canvas, state, None, y, &title, order);
-    let columns = chosen(Panel::Users, canvas.width(), order.sort);
+    let columns = columns_of(None, canvas, state, order);
     if state.commands.is_empty() {
         canvas.row(y + 1, &[Run::new("  none recorded in this interval", canvas.palette.dim())]);
     }
@@ -148,9 +148,22 @@ pub(crate) fn details(canvas: &mut Canvas<'_>, details: &Details, y: u16, height
     }
 }
 
+/// Columns of a panel and the width of its names; without `panel`, those of commands, which stand below those of users.
+fn columns_of(
+    panel: Option<Panel>,
+    canvas: &Canvas<'_>,
+    state: &State,
+    order: Order,
+) -> (Vec<&'static Column>, usize) {
+    let of = panel.unwrap_or(Panel::Users);
+    let (mut columns, width) = chosen(of, state.has_gpu, canvas.width(), order.sort);
+    columns.retain(|column| panel.is_some() || !column.is_of_gpu());
+    (columns, width)
+}
+
 /// The titles of the columns, behind `name`, with a mark at those that give the order. Without `panel`, those of commands.
 fn titles(canvas: &mut Canvas<'_>, state: &State, panel: Option<Panel>, y: u16, name: &str, order: Order) {
-    let (columns, width) = chosen(panel.unwrap_or(Panel::Users), canvas.width(), order.sort);
+    let (columns, width) = columns_of(panel, canvas, state, order);
     let style = canvas.palette.heading();
     let marked =
         |sort: Sort| panel.is_some() && (sort == order.sort || marks(order.sort).contains(&Some(sort)));

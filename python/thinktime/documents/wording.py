@@ -152,8 +152,10 @@ def p_value(p: float) -> str:
 def refused(name: str, title: str, result: NotApplicable) -> Section:
     """Section of an analysis that does not apply: the reason and the remedy."""
     reason = result.reason.rstrip(".")
+    # What begins with the name of a log, and a colon, keeps it as it is.
+    reason = reason if reason.partition(" ")[0].endswith(":") else capital(reason)
     remedy = f" {capital(result.remedy.rstrip('.'))}." if result.remedy else ""
-    return Section(name=name, title=title, summary=(), not_applicable=f"{capital(reason)}.{remedy}")
+    return Section(name=name, title=title, summary=(), not_applicable=f"{reason}.{remedy}")
 
 
 def loads_chosen(users: str) -> str:

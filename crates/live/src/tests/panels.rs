@@ -235,6 +235,47 @@ fn any_column_gives_the_order_both_ways() {
 }
 
 #[test]
+fn gpus_have_columns_only_where_a_log_tells_of_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().join("log");
+    let mut log = Tables::create(&dir);
+    log.interval(0, 1.0);
+    let dave = [("start", Value::Time(start_us(0))), ("user", "uid:1003".into()), ("name", "dave".into())];
+    // 1.5 of 2 s: 75 %.
+    let used = [("gpu_s", 1.5.into()), ("gpu_memory_bytes", 2_000_000_000_u64.into())];
+    log.append(&[("users", [dave.to_vec(), used.to_vec()].concat())]);
+    log.interval(1, 1.0);
+    log.writer.finish().unwrap();
+    let mut state = paused(&dir);
+    let rows = shown(&state, 120, 24);
+    let title = |rows: &[String], start: &str| {
+        let row = rows.iter().find(|row| row.starts_with(start)).unwrap();
+        row.split("  ").map(str::trim).filter(|title| !title.is_empty()).skip(1).collect::<Vec<_>>().join("|")
+    };
+    let of_commands = "CPU|CPU WAIT|DISK WAIT|MEMORY|READ/s|WRITE/s|PROCESSES";
+    let of_users = of_commands.replacen("CPU|", "CPU▼|", 1) + "|GPU|GPU MEMORY";
+    assert_eq!(title(&rows, "USER ("), of_users);
+    assert_eq!(title(&rows, "COMMANDS of"), of_commands);
+    assert!(words(&rows, "dave").join(" ").ends_with("75 % 2.0 GB"), "{rows:#?}");
+    assert!(words(&rows, "alice").join(" ").ends_with("12 - -"), "{rows:#?}");
+    // The columns of commands stand below those of users.
+    let end = |start: &str| {
+        let row = rows.iter().find(|row| row.starts_with(start)).unwrap();
+        row.find("PROCESSES").map(|at| row[..at].chars().count())
+    };
+    assert_eq!(end("USER ("), end("COMMANDS of"));
+    press(&mut state, KeyCode::Char('u'));
+    assert_eq!(state.listing().lines[0].name.as_ref(), "dave");
+    // They stay in intervals without.
+    press(&mut state, KeyCode::Right);
+    assert!(shown(&state, 120, 24).iter().any(|row| row.contains("GPU▼  GPU MEMORY")));
+    let mut without = second(&folder.path().join("without"), '1');
+    press(&mut without, KeyCode::Char('u'));
+    let rows = shown(&without, 120, 24);
+    assert_eq!(title(&rows, "USER ("), of_commands.replacen("CPU|", "CPU▼|", 1));
+}
+
+#[test]
 fn the_commands_of_a_user_have_the_panel_to_themselves() {
     let folder = tempfile::tempdir().unwrap();
     let mut state = second(&folder.path().join("log"), '1');

@@ -91,8 +91,8 @@ def compare(
     for log, side in zip(logs, both, strict=True):
         if len(side.cells) < PIECES_LEAST:
             return NotApplicable(
-                f"{log.path} has {len(side.cells)} pieces with observations: {PIECES_LEAST} are needed to "
-                "estimate how much they vary",
+                f"the log {log.path} has {len(side.cells)} pieces with observations: {PIECES_LEAST} are "
+                "needed to estimate how much they vary",
                 "record longer",
             )
     _check_times(logs, both)

@@ -76,7 +76,8 @@ def variables(
     )
     if not selected:
         return NotApplicable(
-            "none of the quantities to compare was measured", "record with `thinktime record`"
+            "no quantity to compare was measured: neither CPU time, nor requests, nor a load of the machine",
+            "record with `thinktime record`",
         )
     chosen = _varying(log, [name for name in loads if name in measured])
     columns = list(measured.values())

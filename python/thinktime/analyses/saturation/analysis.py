@@ -218,12 +218,29 @@ def kinds_of_work(
         parts = {column for name in DEFAULT for column in observations.SUMS.get(name, ())}
         chosen = [item for item in varying if item.name not in parts][:3]
     if len(chosen) < 2:
-        idle = [name for name in dict.fromkeys(asked or DEFAULT) if name in available]
-        idle = [name for name in idle if available[name] not in varying]
-        found = f"in every interval of this log, {' and '.join(idle)} {'is' if len(idle) == 1 else 'are'} 0; "
-        reason = f"{found if idle else ''}a frontier needs two kinds of work that were done"
-        return NotApplicable(reason, "name two such kinds (--work), or record for longer")
+        return _too_little(
+            log, [item for name, item in available.items() if name in (asked or DEFAULT)], varying
+        )
     return tuple(chosen)
+
+
+def _too_little(log: Log, wanted: Sequence[Quantity], varying: Sequence[Quantity]) -> NotApplicable:
+    """Which kinds of work were not measured, and which were not done."""
+    measured = observations.extents(log, [column for item in wanted for column in item.columns])
+    absent = [item.label for item in wanted if not any(name in measured for name in item.columns)]
+    idle = [item.label for item in wanted if item not in varying and item.label not in absent]
+    said = []
+    for names, what in ((absent, "null"), (idle, "0")):
+        if names:
+            first = f"{', '.join(names[:-1])} and " if len(names) > 1 else ""
+            verb = "are" if first else "is"
+            said.append(f"{first}{names[-1]} {verb} {what} in every interval of this log")
+    return NotApplicable(
+        "; ".join([*said, "a frontier needs two kinds of work that were done"]),
+        "name two such kinds (--work), or record with a source that measures them"
+        if absent
+        else "name two such kinds (--work), or record for longer",
+    )
 
 
 def _varying(log: Log, available: Sequence[Quantity]) -> list[Quantity]:

@@ -130,7 +130,16 @@ def analyse(
     if chosen is None:
         return no_load(log)
     sums = load_sums.gather(log, chosen, width, arrivals)
-    return summarised(log, chosen, sums, n_few=n_few, level=level)
+    result = summarised(log, chosen, sums, n_few=n_few, level=level)
+    return result if result.measures else no_work("the log has")
+
+
+def no_work(subject: str) -> NotApplicable:
+    """Answer where nothing that was done is known; `subject` as in "the log has"."""
+    return NotApplicable(
+        f"{subject} no amount of work: neither CPU time of the machine, nor requests, nor interactions",
+        "record with `thinktime record`",
+    )
 
 
 def no_load(log: Log) -> NotApplicable:

@@ -14,7 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.analyses.throughput import load_sums
-from thinktime.analyses.throughput.analysis import Measure, Throughput, no_load, summarised, whole_means
+from thinktime.analyses.throughput.analysis import (
+    Measure,
+    Throughput,
+    no_load,
+    no_work,
+    summarised,
+    whole_means,
+)
 from thinktime.analyses.throughput.load_sums import SPREAD_MIN, stretches_for
 from thinktime.log import facts, interactions, loads
 from thinktime.questions.checks import check_level, check_logs
@@ -175,6 +182,8 @@ def compare(
         for log, item, sums_of_log in zip(logs, chosen, sums, strict=True)
     ]
     measures = _measures(results)
+    if not measures:
+        return no_work("the logs have in common")
     equal = at_equal_load(names, sums, measures, n_few=n_few, level=level)
     if equal is None:
         return NotApplicable(

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO, Literal
@@ -28,6 +31,8 @@ SUFFIXES: dict[str, TableForm] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
 }
+WRITING = frozenset({errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""Errors of the system that only writing has."""
 ENDINGS: dict[TableForm, str] = {"csv": ".csv", "arrow": ".arrow", "parquet": ".parquet", "jsonl": ".jsonl"}
 
 
@@ -57,7 +62,7 @@ def command(
 
     Each table becomes one file, with the rows that are not yet in the log's Parquet files. Rows are streamed:
     memory does not grow with the log. In CSV, texts that a spreadsheet would take for a formula are preceded
-    by an apostrophe, as in reports.
+    by an apostrophe, as in reports. Arrow is the IPC file format (Feather).
 
     Examples:
 
@@ -146,8 +151,11 @@ def _stream(log: Log, table: str, path: Path, form: TableForm) -> None:
 
 
 def _sink(log: Log, table: str, file: BinaryIO, form: TableForm, path: Path) -> None:
+    import polars.exceptions
+
     from thinktime.log import border
 
+    reader_is_gone = False
     with border.reading(log):
         rows = log.table(table)
         try:
@@ -160,11 +168,26 @@ def _sink(log: Log, table: str, file: BinaryIO, form: TableForm, path: Path) -> 
                     rows.sink_parquet(file)
                 case "jsonl":
                     rows.sink_ndjson(file)
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            # Of the file that is written: one that is read and damaged is an error of polars.
-            raise WorkError(f"{path}: cannot be written: {error.strerror or error}") from None
+        except (OSError, polars.exceptions.ComputeError) as error:
+            number = _number_of(error)
+            reader_is_gone = number == errno.EPIPE
+            # Another error of polars is one of the log that is read.
+            if number not in WRITING and not isinstance(error, OSError):
+                raise
+            if not reader_is_gone:
+                reason = os.strerror(number) if number else str(error)
+                raise WorkError(f"{path}: cannot be written: {reason}") from None
+    if reader_is_gone:
+        # Not an error of the log: as with any command, `| head` has seen enough.
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+
+def _number_of(error: Exception) -> int:
+    """Number of an error of the system, which polars has in its words alone; 0 for none."""
+    if isinstance(error, OSError) and error.errno:
+        return error.errno
+    found = re.search(r"\(os error (\d+)\)", str(error))
+    return int(found[1]) if found else 0
 
 
 def _plain(rows: pl.LazyFrame) -> pl.LazyFrame:

@@ -162,8 +162,10 @@ def measured(logs: Sequence[Log], names: Sequence[str]) -> Measured | NotApplica
         inputs = interactions.read(log, ["think_s", "run_delay_s", "waited"])
         if inputs is None:
             return NotApplicable(
-                f"{log.path.name} has no interactions: inputs and response times were not recorded",
-                "play users while recording (`thinktime play`)",
+                f"{log.path.name} has no interactions"
+                + (": inputs and response times were not recorded" if log.has("users") else ", and no users"),
+                "play users while recording (`thinktime play`)"
+                + ("" if log.has("users") else ", or record the machine with its users (`thinktime record`)"),
             )
         for name, what in (
             ("population", "how many users there were"),
@@ -172,7 +174,8 @@ def measured(logs: Sequence[Log], names: Sequence[str]) -> Measured | NotApplica
             if np.isnan(inputs.columns[name]).all():
                 return NotApplicable(
                     f"{log.path.name} does not say {what} when its interactions were requested",
-                    "play users while recording (`thinktime play`)",
+                    "play users while recording (`thinktime play`), or import a table with its column "
+                    f"{name}",
                 )
         for part in _parts(log, inputs):
             parts.setdefault(part.users, []).append(part)

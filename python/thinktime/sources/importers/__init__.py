@@ -54,6 +54,8 @@ _COMPRESSED = {
     b"BZh": "bzip2 -dk",
     b"\x28\xb5\x2f\xfd": "zstd -dk",
 }
+PARQUET = b"PAR1"
+"""First and last bytes of a Parquet file."""
 _REASONS = ("damaged_record", "truncated", "reboot", "interval_dropped", "suspend", "unread_series")
 """Kinds of problem that explain why a file has no interval, the likeliest first."""
 
@@ -172,6 +174,11 @@ def _recognised(path: Path, asked: Importer | None, given: Given) -> tuple[Impor
     for magic, command in _COMPRESSED.items():
         if head.data.startswith(magic):
             raise InputError(f"{path}: is compressed; unpack it first: {command} {path}")
+    if head.data.startswith(PARQUET) and not _ends_with(path, PARQUET):
+        raise InputError(
+            f"{path}: is cut off: a Parquet file ends with a description of its columns, which is missing "
+            "here; copy it again, or wait until it is written"
+        )
     if asked is not None:
         form = asked.detect(head, asked=True)
         if form is not None:
@@ -186,6 +193,12 @@ def _recognised(path: Path, asked: Importer | None, given: Given) -> tuple[Impor
         if form is not None:
             return item, form
     raise InputError(_unknown(path, head))
+
+
+def _ends_with(path: Path, end: bytes) -> bool:
+    with path.open("rb") as file:
+        file.seek(-min(len(end), path.stat().st_size), 2)
+        return file.read() == end
 
 
 def _unknown(path: Path, head: Head) -> str:

@@ -18,7 +18,7 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 
 
 class DamagedJsonError(ValueError):
-    """The text is not JSON; the message names the line and the expected element."""
+    """The text is not JSON; the message names the place and the expected element."""
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -45,6 +45,7 @@ class JsonStream:
         self._text = ""
         self._at = 0
         self._line = 1
+        self._column = 1
         self._ended = False
         self._decoder = json.JSONDecoder(parse_constant=_no_constant, parse_int=_integer)
 
@@ -57,10 +58,23 @@ class JsonStream:
         """Number of the line of the reading position."""
         return self._line + self._text.count("\n", 0, self._at)
 
+    @property
+    def place(self) -> str:
+        """Line and column of the reading position, from 1 on: answers of servers are one line."""
+        return self._place(self._at)
+
+    def _place(self, at: int) -> str:
+        return f"line {self._line + self._text.count(chr(10), 0, at)}, column {self._column_of(at)}"
+
+    def _column_of(self, at: int) -> int:
+        begin = self._text.rfind("\n", 0, at)
+        return self._column + at if begin < 0 else at - begin
+
     def _more(self) -> bool:
         """Read more text; False at the end."""
         if self._ended:
             return False
+        self._column = self._column_of(self._at)
         self._line += self._text.count("\n", 0, self._at)
         # Growing by what is there keeps the work of a long value linear.
         chunk = self._file.read(max(CHUNK_CHARS, len(self._text) - self._at))
@@ -71,7 +85,7 @@ class JsonStream:
     def _fail(self, needed: str) -> NoReturn:
         shown = self._text[self._at : self._at + 30]
         actual = repr(shown) if shown else "the end of the file"
-        raise DamagedJsonError(f"line {self.line}: {needed} is needed, found {actual}")
+        raise DamagedJsonError(f"{self.place}: {needed} is needed, found {actual}")
 
     def peek(self) -> str:
         """Next character after white space; empty at the end."""
@@ -98,9 +112,12 @@ class JsonStream:
             except RecursionError:
                 self._fail("JSON that is nested less deeply")
             except ValueError as error:
+                # Reading more drops the text before the value.
+                into = error.pos - self._at if isinstance(error, json.JSONDecodeError) else 0
                 if len(self._text) - self._at < VALUE_CHARS_MAX and self._more():
                     continue
-                raise DamagedJsonError(f"line {self.line}: {error.args[0].partition(': line')[0]}") from None
+                words = error.args[0].partition(": line")[0]
+                raise DamagedJsonError(f"{self._place(self._at + into)}: {words}") from None
             # A number at the end of what was read may go on.
             if end == len(self._text) and self._more():
                 continue

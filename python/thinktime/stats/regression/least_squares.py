@@ -56,7 +56,11 @@ class Fit:
     @property
     def r_squared(self) -> float:
         """1 - residual over total squares (Bard 1971, equation 5); meaningful when a constant is fitted."""
-        return 1.0 - self.residual_squares / self.total_squares if self.total_squares > 0 else 0.0
+        if self.total_squares <= 0:
+            return 0.0
+        explained = 1.0 - self.residual_squares / self.total_squares
+        # Where the constant is alone, what is left is rounding.
+        return explained if abs(explained) > self.n * np.finfo(float).eps else 0.0
 
     def residual_deviation(self, *, as_printed: bool = False) -> float:
         r"""Standard deviation s of the residuals.

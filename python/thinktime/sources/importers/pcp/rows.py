@@ -78,9 +78,14 @@ class _Reading:
             if interval is not None:
                 yield _with(interval, of_processes)
         if self.beat is None:
+            damage = self.problems.first("damaged_record") or self.problems.first("truncated")
             raise InputError(
-                f"{self.archive.base}: has no CPU time of the machine; log kernel.all.cpu, as pmlogger does "
-                "by default"
+                f"{self.archive.base}: has no CPU time of the machine; "
+                + (
+                    f"it is damaged: {damage}"
+                    if damage
+                    else "log kernel.all.cpu, as pmlogger does by default"
+                )
             )
 
     def _beat(self, metadata: Metadata) -> str:

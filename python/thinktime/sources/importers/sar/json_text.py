@@ -164,7 +164,7 @@ class JsonText:
             except DamagedJsonError as error:
                 self.problems.add("damaged_record", f"hosts[0].statistics[{at}]: {error}")
                 if not stream.skip_to(_RECORD, _RECORD_CHARS):
-                    raise DamagedJsonError(f"line {stream.line}: the file ends within the records") from None
+                    raise DamagedJsonError(f"{stream.place}: the file ends within the records") from None
                 elements = _resumed(stream)
                 continue
             interval = _Record(self, f"hosts[0].statistics[{at}]", record).interval()

@@ -32,6 +32,8 @@ NO_LOGINS = frozenset(
 )
 """Services that open a session for somebody who is there already, or for nobody."""
 TIME_US_MAX = 2**62
+HEAD_BYTES = 100
+"""Head of a database of SQLite."""
 LATER_FORMAT = "run a wtmpdb of the version that wrote it, or give a file of wtmp"
 
 _BOOT, _USER = 1, 3
@@ -54,6 +56,7 @@ def events(source: Source) -> Iterator[Event]:
                 f"{beside.name} is beside the database and not read: it may have the newest logins; "
                 f"sqlite3 {path.name} '.backup copy.db' makes a copy with them",
             )
+    _check_length(path, source.problems)
     # Immutable: no lock for which a login would have to wait, and no file is made beside it.
     uri = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
     try:
@@ -72,6 +75,22 @@ def events(source: Source) -> Iterator[Event]:
 
 def _damaged(path: Path, error: sqlite3.Error) -> InputError:
     return InputError(f"{path}: the database is damaged or no database ({error}); restore it from a copy")
+
+
+def _check_length(path: Path, problems: Problems) -> None:
+    """Tell if the file is shorter than its head says: SQLite takes the missing pages for empty ones."""
+    with path.open("rb") as file:
+        head = file.read(HEAD_BYTES)
+    if len(head) < HEAD_BYTES:
+        return
+    page = int.from_bytes(head[16:18], "big")
+    pages, changes, counted_at = (int.from_bytes(head[at : at + 4], "big") for at in (28, 24, 92))
+    whole = pages * (65_536 if page == 1 else page)
+    # A version of SQLite that does not keep the number of pages leaves the one of another change.
+    if changes == counted_at and path.stat().st_size < whole:
+        problems.add(
+            "truncated", f"byte {path.stat().st_size}: the database ends, and its head says {whole} bytes"
+        )
 
 
 def _check_table(connection: sqlite3.Connection, path: Path) -> None:
