@@ -85,7 +85,10 @@ def summary(result: Health) -> str:
 def _checks(result: Health) -> tuple[Table, ...]:
     """What was examined; and, folded, what the log has no columns for."""
     measured = Table.of(
-        (check for check in result.checks if check.value is not None),
+        # A long table is cut on a page: what needs attention stands first.
+        sorted(
+            (check for check in result.checks if check.value is not None), key=lambda check: not check.found
+        ),
         Col("examined", _label),
         Col("measured", lambda check: _measured(check, result.intervals)),
         Col("limit", _limit),

@@ -7,11 +7,11 @@ first figures, its first caveat and its first table, as long as there is room; t
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TypeVar
 
-from thinktime.documents.document import Document, Figure, Section, Table
+from thinktime.documents.document import Document, Figure, Finding, Section, Table
 from thinktime.documents.wording import listed
 
 T = TypeVar("T")
@@ -19,6 +19,10 @@ T = TypeVar("T")
 WORDS_SHOWN = 3000
 """Words of a page that are seen without a click: at 220 a minute 3300 take a quarter of an hour, and some are
 not counted here, such as the labels of axes that a wide screen adds."""
+FRAME_SHARE = 0.7
+"""Largest part of these words for what is shown of a page in any case: the logs that need more are folded."""
+FINDINGS_SHOWN = 16
+"""Findings that a page shows at once: those of one log are fewer."""
 ROWS_SHOWN = 8
 """First rows of a long table that a page shows until the reader asks for all."""
 ROWS_WHOLE = 11
@@ -63,6 +67,18 @@ class Arranged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Arrangement:
+    """A document as a page shows it."""
+
+    sections: Mapping[str, Arranged]
+    """Those that have an answer, by name."""
+    folded: frozenset[str]
+    """Groups of sections, each of a log, that are folded as a whole."""
+    findings: tuple[tuple[Finding, ...], tuple[Finding, ...]]
+    """Those that are shown, and those in a fold; next steps are in neither."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
     """Numbers of words of what was rendered, by name."""
 
@@ -86,19 +102,37 @@ class _Item:
     """True if it is shown only after the item of its kind before it."""
 
 
-def arrange(document: Document, words: Words) -> dict[str, Arranged]:
-    """Every section that has an answer, by its name."""
-    sections = [section for section in document.sections if not section.not_applicable]
-    left = WORDS_SHOWN - _frame(document, words)
-    items = [item for section in sections if not section.folded for item in _items(section, words)]
+def arrange(document: Document, words: Words) -> Arrangement:
+    """What a page shows at once, as long as there is room."""
+    news = tuple(item for item in document.findings if item.tone != "next")
+    folded = _folded(document, words)
+    left = WORDS_SHOWN - _frame(document, words, folded)
+    answered = [section for section in document.sections if not section.not_applicable]
+    offered = [section for section in answered if not section.folded and section.group not in folded]
     shown: set[tuple[str, str, int]] = set()
+    items = [item for section in offered for item in _items(section, words)]
     for item in sorted(items, key=lambda item: item.rank):
         before = (item.section, item.kind, item.place - 1)
         if item.words > left or (item.follows and before not in shown):
             continue
         shown.add((item.section, item.kind, item.place))
         left -= item.words
-    return {section.name: _arranged(section, shown) for section in sections}
+    return Arrangement(
+        sections={section.name: _arranged(section, shown) for section in answered},
+        folded=frozenset(folded),
+        findings=(news[:FINDINGS_SHOWN], news[FINDINGS_SHOWN:]),
+    )
+
+
+def _folded(document: Document, words: Words) -> set[str]:
+    """Groups that are folded as a whole: from the last on, as many as leave room for the others."""
+    folded: set[str] = set()
+    for group, _ in reversed(document.groups()):
+        if _frame(document, words, folded) <= FRAME_SHARE * WORDS_SHOWN:
+            break
+        if group:
+            folded.add(group)
+    return folded
 
 
 def counted(text: str) -> int:
@@ -116,29 +150,33 @@ def first_row(figures: Sequence[Figure]) -> int:
     return 2 if len(figures) > 1 and figures[0].half and figures[1].half else min(len(figures), 1)
 
 
-def _frame(document: Document, words: Words) -> int:
-    """Words of a page besides what its sections may fold."""
+def _frame(document: Document, words: Words, folded: Collection[str]) -> int:
+    """Words of a page besides what its sections may fold, with these groups folded."""
     texts = [document.title, document.subtitle]
+    fixed = FOOTER_WORDS
     if document.explorer is None:
-        texts += [f"{item.text} {item.evidence} →" for item in document.findings]
+        news = [item for item in document.findings if item.tone != "next"][:FINDINGS_SHOWN]
+        steps = [item for item in document.findings if item.tone == "next"]
+        texts += [f"{item.text} {item.evidence} →" for item in (*news, *steps)]
         texts += [f"{item.label} {item.value} {item.note} →" for item in document.highlights]
-        moved: tuple[Figure, ...] = ()
     else:
-        explorer, moved = document.explorer, document.explorer.figures
+        explorer = document.explorer
         texts += [*explorer.start(explorer.lines), *explorer.always, *explorer.start(explorer.caveats)]
         texts += [explorer.note, explorer.full_command]
         texts += [f"{one.label} {explorer.start(one.texts)}" for one in explorer.readings]
         texts += [one.label for one in explorer.controls]
+        fixed += sum(words.figures[figure.name] for figure in explorer.figures)
     texts += [f"{label} {value}" for label, value in document.facts]
     texts += [document.origin]
-    for section in document.sections:
-        if section.not_applicable:
-            texts.append(section.label)
-        else:
-            # In the contents, over the section, and for the ear at its fold.
-            texts += [section.title] * 3 + [*section.summary[:1]]
-    answered = sum(not section.not_applicable for section in document.sections)
-    fixed = FOOTER_WORDS + FOLD_WORDS * answered + sum(words.figures[figure.name] for figure in moved)
+    for group, sections in document.groups():
+        texts += [group] * 2
+        for section in () if group in folded else sections:
+            if section.not_applicable:
+                texts.append(section.label)
+            else:
+                # In the contents, over the section, and for the ear at its fold.
+                texts += [section.title] * 3 + [*section.summary[:1]]
+                fixed += FOLD_WORDS
     return fixed + sum(map(counted, texts))
 
 

@@ -114,7 +114,7 @@ def render(document: Document) -> str:
         groups=document.groups(),
         figures=figures,
         tables=tables,
-        sections_arranged=arrange(document, _words(figures, tables)),
+        arrangement=arrange(document, _words(figures, tables)),
         rows_shown=ROWS_SHOWN,
         style=style,
         script=script,

@@ -144,11 +144,14 @@ function folds() {
   }));
 }
 
-// Only tables that scroll are stations of the keyboard.
+// Only tables that scroll are stations of the keyboard, and say that they do.
 function stations() {
   const tables = document.querySelectorAll(".scroll");
   const seen = new ResizeObserver((entries) => entries.forEach(({ target }) => {
-    const scrolls = target.scrollWidth > target.clientWidth || target.scrollHeight > target.clientHeight;
+    const aside = target.scrollWidth > target.clientWidth;
+    const scrolls = aside || target.scrollHeight > target.clientHeight;
+    target.classList.toggle("moves", aside);
+    target.style.setProperty("--seen", `${target.clientWidth}px`);
     if (scrolls) target.tabIndex = 0; else target.removeAttribute("tabindex");
   }));
   tables.forEach((table) => seen.observe(table));
