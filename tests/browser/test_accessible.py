@@ -17,9 +17,8 @@ import selenium_axe_python.axe
 from selenium import webdriver
 
 from browser import made
-from browser.made import Open
+from browser.made import KINDS, Open
 
-KINDS = ("report", "recorded", "compared", "experiment", "study", "size", "paging", "answer")
 AXE = Path(selenium_axe_python.axe._DEFAULT_SCRIPT).read_text(encoding="utf-8")
 REPEATED = (
     "document.querySelectorAll('.plot svg > *, tbody tr:nth-child(n+2)').forEach((one) => one.remove())"

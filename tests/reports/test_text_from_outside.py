@@ -6,11 +6,11 @@ appear is written down here, character by character, and is not asked of the cod
 
 from __future__ import annotations
 
+import base64
 import csv
 import dataclasses
-import io
-import base64
 import gzip
+import io
 import json
 import os
 import pty
