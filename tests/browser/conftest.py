@@ -122,7 +122,6 @@ def page_of(request: pytest.FixtureRequest, folder: Path) -> Callable[[str], Pat
         "experiment": lambda: made.experiment_page(folder),
         "paging": lambda: made.paging_page(folder),
         "imported": lambda: made.imported_page(folder),
-        "several": lambda: made.several_page(fixture("played"), folder),
         "comparison": lambda: made.comparison_page(
             fixture("played"), page("recorded").with_suffix(""), folder
         ),

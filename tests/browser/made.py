@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -32,7 +31,7 @@ KINDS = (
     "comparison",
     "answer",
 )
-"""Of the pages that `conftest.page_of` makes; besides, `several` has more charts than a test can wait for."""
+"""Of the pages that `conftest.page_of` makes."""
 Open = Callable[..., webdriver.Chrome]
 SITE = """
 cpus = 2
@@ -157,12 +156,6 @@ def imported_page(folder: Path) -> Path:
     log = str(folder / "imported")
     assert run(["import", str(SAR), "-o", log]) == 0
     return written(folder / "imported.html", "report", log)
-
-
-def several_page(log: Path, folder: Path) -> Path:
-    """Report of as many logs as are too long for a page that shows something of each."""
-    copies = [shutil.copytree(log, folder / f"copy-{number}") for number in range(3)]
-    return written(folder / "several.html", "report", str(log), *map(str, copies))
 
 
 def comparison_page(before: Path, after: Path, folder: Path) -> Path:

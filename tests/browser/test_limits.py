@@ -43,13 +43,13 @@ def seen(browser: webdriver.Chrome, page: Path) -> int:
     return words
 
 
-@pytest.mark.parametrize("kind", [*KINDS, "several"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_page_is_short_and_fits_a_phone(
     browser: webdriver.Chrome, page_of: Callable[[str], Path], kind: str
 ) -> None:
     page = page_of(kind)
     assert seen(browser, page) <= QUARTER_OF_AN_HOUR
-    assert page.stat().st_size <= LARGEST_BYTES * (4 if kind == "several" else 1)
+    assert page.stat().st_size <= LARGEST_BYTES
     metrics = {"width": 390, "height": 900, "deviceScaleFactor": 1, "mobile": True}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     # Other tests see to the charts, which would take most of the time of this one.
