@@ -233,7 +233,8 @@ def _arranged(section: Section, shown: set[tuple[str, str, int]]) -> Arranged:
         table.name
         for place, table in enumerate(section.tables)
         if is_long(table)
-        and (table.folded or (section.name, "table", place) in shown)
+        # Of what is folded, a table that few readers need is cut.
+        and table.folded != ((section.name, "table", place) in shown)
         and (section.name, "rows", place) not in shown
     }
     return Arranged(shown=part(True), more=part(False), cut=frozenset(cut))
