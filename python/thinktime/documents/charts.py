@@ -40,8 +40,6 @@ LINE_HEIGHT, NAME_HEIGHT = 7, 14
 """Of a line of `caterpillar`, and least height of all lines under one name [px]."""
 LABEL_HEIGHT = 13
 """Smallest distance between two names at the ends of lines [px]."""
-DIGITS = 7
-"""Significant digits of a number in a chart: a screen shows four, and an axis may begin far from zero."""
 MARGIN = 60
 """Width of a plot of `strips` outside its view: the vertical axis and the padding [px]."""
 FAINT = ("idle", "nice", "other")
@@ -722,10 +720,7 @@ def _data(rows: Rows) -> alt.Data:
 
 
 def _clean(value: object) -> object:
-    """Value as a chart holds it: a number with the digits that can be seen."""
-    if not isinstance(value, float):
-        return value
-    return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _float(value: object) -> float:

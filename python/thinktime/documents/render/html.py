@@ -31,6 +31,8 @@ from thinktime.stats.estimate import Estimate
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+DIGITS = 7
+"""Significant digits of a number in a chart: a screen shows four, and an axis may begin far from zero."""
 STATIC_WIDTH = 760
 """Width of the charts drawn beforehand: about a page of paper [px]."""
 VEGA_LITE = "6.4"
@@ -249,9 +251,14 @@ def _once(spec: dict[str, Any]) -> dict[str, Any]:
         values = place.get("data", {}).get("values")
         if values is not None:
             name = sets.setdefault(json.dumps(values), f"rows-{len(sets) + 1}")
-            named[name] = values
+            named[name] = [{key: _visible(value) for key, value in row.items()} for row in values]
             place["data"] = {"name": name}
     return spec | {"datasets": spec.get("datasets", {}) | named} if named else spec
+
+
+def _visible(value: object) -> object:
+    """Value with the digits of which a screen can show some."""
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
 def _halves(section: Section) -> Iterator[str]:
