@@ -121,6 +121,11 @@ def page_of(request: pytest.FixtureRequest, folder: Path) -> Callable[[str], Pat
         "compared": lambda: made.compared_page(folder),
         "experiment": lambda: made.experiment_page(folder),
         "paging": lambda: made.paging_page(folder),
+        "imported": lambda: made.imported_page(folder),
+        "comparison": lambda: made.comparison_page(
+            fixture("played"), page("recorded").with_suffix(""), folder
+        ),
+        "predicted": lambda: made.predicted_page(folder),
         "answer": lambda: made.answer_page(fixture("played"), folder),
     }
     pages: dict[str, Path] = {}

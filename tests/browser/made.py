@@ -18,6 +18,20 @@ from thinktime.studies.laboratory import Settings
 from thinktime.studies.study import run as run_study
 from thinktime.studies.study_report import report as study_report
 
+KINDS = (
+    "report",
+    "recorded",
+    "compared",
+    "imported",
+    "experiment",
+    "study",
+    "size",
+    "paging",
+    "predicted",
+    "comparison",
+    "answer",
+)
+"""Of the pages that `conftest.page_of` makes."""
 Open = Callable[..., webdriver.Chrome]
 SITE = """
 cpus = 2
@@ -29,6 +43,7 @@ cpu = "150 +- 20 ms"
 mean = "60 +- 6 MB"
 sd = "20 MB"
 """
+SAR = Path(__file__).parents[1] / "fixtures" / "sar" / "12.7.5-load.json"
 STUDIED = {"configuration", "modified", "recomputed"}
 """Parts of Anderson and Sargent (1974) that are quick to run."""
 DESIGN = """
@@ -134,6 +149,33 @@ def paging_page(folder: Path) -> Path:
 def answer_page(log: Path, folder: Path) -> Path:
     """Page of one question."""
     return written(folder / "answer.html", "analyse", "capacity", str(log))
+
+
+def imported_page(folder: Path) -> Path:
+    """Report of a day's file of sar."""
+    log = str(folder / "imported")
+    assert run(["import", str(SAR), "-o", log]) == 0
+    return written(folder / "imported.html", "report", log)
+
+
+def comparison_page(before: Path, after: Path, folder: Path) -> Path:
+    """Page of the question that compares two logs."""
+    return written(folder / "comparison.html", "analyse", "compare", str(before), str(after))
+
+
+def predicted_page(folder: Path) -> Path:
+    """Page of a prediction for numbers of users."""
+    given = [
+        "--station",
+        "cpu=30ms",
+        "--station",
+        "disk=40ms",
+        "--think-time",
+        "5s",
+        "--users",
+        "10..120..10",
+    ]
+    return written(folder / "predicted.html", "predict", "network", *given)
 
 
 def written(path: Path, *command: str) -> Path:

@@ -20,7 +20,7 @@ DISK = ["disk-bound", *BASE]
 def figures(text):
     """Predicted figures of a JSON answer, by name."""
     tables = {table["name"]: table for table in json.loads(text)["tables"]}
-    return {row[0]: row[2] for row in tables["disk-bound-figures"]["rows"]}
+    return {row[0]: row[1] for row in tables["disk-bound-figures"]["rows"]}
 
 
 def assumptions(text):

@@ -93,7 +93,7 @@ def test_nothing_is_loaded_from_outside(page: Page, page_text: str) -> None:
 
 def test_no_name_of_a_log_becomes_markup(page: Page, page_text: str) -> None:
     assert "<script>alert" not in page_text
-    assert [attrs.get("type") for attrs in page.all("script")] == ["application/json", "module", "module"]
+    assert [attrs.get("type") for attrs in page.all("script")] == ["text/plain", "text/plain", "module"]
     assert not any(attribute.startswith("on") for _, attrs in page.elements for attribute in attrs)
     assert "\x1b" not in page_text
     assert "\u202e" not in page_text

@@ -98,7 +98,9 @@ def report_is_consistent(outcome: Outcome) -> None:
     sections = {section.name for section in document.sections}
     assert {finding.section for finding in document.findings} <= sections | {""}
     assert "nan" not in re.findall(r"\b\w+\b", render(document, "text"))
-    assert visible_words(render(document, "html")) <= QUARTER_OF_AN_HOUR
+    page = render(document, "html")
+    assert visible_words(page) <= QUARTER_OF_AN_HOUR
+    assert len(page.encode()) <= LARGEST_BYTES
     answers = [finding for finding in document.findings if finding.tone != "warning"]
     assert len(answers) == 3
     assert len(document.findings) - len(answers) == (outcome.settings.scale < 1.0)
@@ -108,10 +110,12 @@ def report_is_consistent(outcome: Outcome) -> None:
 
 QUARTER_OF_AN_HOUR = 3300
 """Words that are read in fifteen minutes."""
+LARGEST_BYTES = 1_500_000
 
 
 class _Visible(HTMLParser):
-    """Text of a page that is seen without a click: outside of folded details, but for their names."""
+    """Text of a page that is seen without a click: outside of folded details, but for their names, and
+    without the further rows of long tables."""
 
     HIDDEN = frozenset({"script", "style", "svg", "nav", "head"})
 
@@ -119,19 +123,24 @@ class _Visible(HTMLParser):
         super().__init__()
         self.text: list[str] = []
         self._hidden = self._folded = self._named = 0
+        self._further = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._hidden += tag in self.HIDDEN
         self._folded += tag == "details"
         self._named += tag == "summary"
+        if tag == "tr":
+            self._further = ("class", "rest") in attrs
 
     def handle_endtag(self, tag: str) -> None:
         self._hidden -= tag in self.HIDDEN
         self._folded -= tag == "details"
         self._named -= tag == "summary"
+        if tag == "tr":
+            self._further = False
 
     def handle_data(self, data: str) -> None:
-        if not self._hidden and self._folded <= self._named:
+        if not self._hidden and not self._further and self._folded <= self._named:
             self.text.append(data)
 
 

@@ -147,13 +147,13 @@ def _figures(name: str, prediction: Prediction, labels: Mapping[str, str], n: in
         ]
 
     rows: list[tuple[Cell, ...]] = [
-        (label, labels.get(quantity.name, ""), value)
+        (label, value, labels.get(quantity.name, ""))
         for quantity in prediction.quantities
         for label, value in values(quantity)
     ]
     return Table.of(
         rows,
-        Cols(("quantity", "meaning", "predicted"), lambda row: row),
+        Cols(("quantity", "predicted", "meaning"), lambda row: row),
         name=f"{name}-figures",
         caption="Predicted",
     )

@@ -66,14 +66,19 @@ def section(result: Health | NotApplicable) -> Section:
 def summary(result: Health) -> str:
     """Number of things examined, and of those beyond their limits."""
     examined, beyond = len(result.checks) - len(result.unmeasured), len(result.found)
-    if examined == 1 and not beyond and result.unmeasured:
+    unjudged = [check for check in result.checks if _is_unjudged(check)]
+    if examined == 1 and not beyond and not unjudged and result.unmeasured:
         [only] = (_label(check) for check in result.checks if check.value is not None)
         return (
             f"Only one of {len(result.checks)} things could be examined ({only[0].lower()}{only[1:]}: within "
             "its limit). The log lacks the columns of the others."
         )
     text = f"Of {shown.count(examined, 'thing')} examined, "
-    if not beyond:
+    if not beyond and unjudged:
+        are = "1 is beyond its limit" if len(unjudged) == 1 else f"{len(unjudged)} are beyond their limits"
+        doubt = "in too few intervals to judge" if result.caveats else "too little to matter"
+        text += f"{are}, but {doubt}."
+    elif not beyond:
         text += "none is beyond its limit."
     else:
         text += "1 is beyond its limit." if beyond == 1 else f"{beyond} are beyond their limits."
@@ -85,11 +90,14 @@ def summary(result: Health) -> str:
 def _checks(result: Health) -> tuple[Table, ...]:
     """What was examined; and, folded, what the log has no columns for."""
     measured = Table.of(
-        (check for check in result.checks if check.value is not None),
+        # A long table is cut on a page: what needs attention stands first.
+        sorted(
+            (check for check in result.checks if check.value is not None), key=lambda check: not check.found
+        ),
         Col("examined", _label),
         Col("measured", lambda check: _measured(check, result.intervals)),
         Col("limit", _limit),
-        Col("verdict", lambda check: "needs attention" if check.found else "fine"),
+        Col("verdict", lambda check: _verdict(check, result)),
         name="health-checks",
         caption="Everything that was examined",
     )
@@ -102,6 +110,21 @@ def _checks(result: Health) -> tuple[Table, ...]:
         folded=True,
     )
     return tuple(table for table in (measured, lacking) if table.rows)
+
+
+def _verdict(check: Check, result: Health) -> str:
+    if check.found:
+        return "needs attention"
+    if _is_unjudged(check):
+        return "not judged" if result.caveats else "too little"
+    return "fine"
+
+
+def _is_unjudged(check: Check) -> bool:
+    """Whether the value is beyond its limit, and another condition for a finding does not hold."""
+    if check.found or check.value is None or check.instead:
+        return False
+    return check.value < check.limit if check.below else check.value >= check.limit
 
 
 def _label(check: Check) -> str:

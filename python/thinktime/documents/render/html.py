@@ -1,18 +1,19 @@
 """A document as one self-contained HTML file, without server, network or date of creation.
 
 The file contains every chart twice: drawn beforehand as SVG, for paper and for readers without scripts, and
-as a specification that Vega draws to the width of the screen. The Content-Security-Policy allows only the
+as a specification that Vega draws to the width of the screen. Vega and the specifications are packed, and
+unpacked by the browser when the first chart comes into view. The Content-Security-Policy allows only the
 scripts and styles of this file, by their hashes: whatever a log contains, it cannot run.
 """
 
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import json
-import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata, resources
@@ -21,6 +22,8 @@ from typing import TYPE_CHECKING, Any
 from thinktime.documents import charts
 from thinktime.documents import format as shown
 from thinktime.documents.document import Cell, Document, Figure, Section, Table
+from thinktime.documents.render.arranged import ROWS_SHOWN, Words, arrange, counted
+from thinktime.documents.render.drawing import embedded
 from thinktime.documents.render.escape import escaped_document
 from thinktime.documents.render.kept import kept
 from thinktime.stats.estimate import Estimate
@@ -28,16 +31,16 @@ from thinktime.stats.estimate import Estimate
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+DIGITS = 7
+"""Significant digits of a number in a chart: a screen shows four, and an axis may begin far from zero."""
 STATIC_WIDTH = 760
 """Width of the charts drawn beforehand: about a page of paper [px]."""
-FONT_SLACK = 0.2
-"""By how much letters of a reader may be wider than those with which a chart was laid out."""
 VEGA_LITE = "6.4"
 """The version that this Altair writes; vl-convert carries several."""
 _MARKED = re.compile(rf"`(?P<code>[^`\n]+)`|{shown.MOMENT.pattern}")
 """Code in backticks, or an instant."""
-_ID, _URL = re.compile(r'\bid="([^"]+)"'), re.compile(r"url\(#([^)]+)\)")
-"""Names in a drawing, and references to them."""
+_DRAWN = re.compile(r"<(?:text|tspan)\b[^>]*>([^<]*)<")
+"""Words in a drawing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,11 @@ class HtmlTable:
     """Name, unit, and whether the column holds numbers."""
     rows: tuple[tuple[HtmlCell, ...], ...]
     notes: tuple[str, ...]
+
+    @property
+    def classes(self) -> str:
+        """Names of its columns of numbers in the style; in each cell they would be a tenth of a page."""
+        return " ".join(f"n{place}" for place, (_, _, numeric) in enumerate(self.headings, 1) if numeric)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,21 +106,51 @@ def render(document: Document) -> str:
         figure.name: _figure(figure, figure.name in halves)
         for figure in (*moved, *(one for section in document.sections for one in section.figures))
     }
-    style, bundle = _resource("report.css"), _bundle() if figures else ""
+    tables = {table.name: _table(table) for section in document.sections for table in section.tables}
+    columns = max((len(table.columns) for _, table in document.tables()), default=0)
+    style, bundle = _resource("report.css") + _numbers(columns), _bundle() if figures else None
     script = _resource("report.js") + (_resource("explorer.js") if explorer else "")
     page = environment.from_string(_resource("report.html.j2"))
     return page.render(
         document=document,
         groups=document.groups(),
         figures=figures,
-        tables={table.name: _table(table) for section in document.sections for table in section.tables},
+        tables=tables,
+        arrangement=arrange(document, _words(figures, tables)),
+        rows_shown=ROWS_SHOWN,
         style=style,
         script=script,
         bundle=bundle,
         varied=_json(explorer.data()) if explorer else "",
-        specs=_json({name: figure.spec for name, figure in figures.items()}),
-        policy=_policy(style, [script, bundle]),
+        specs=_packed(_json({name: figure.spec for name, figure in figures.items()})),
+        policy=_policy(style, [_hash(script), *([bundle.hash] if bundle else [])]),
     )
+
+
+def _words(figures: Mapping[str, HtmlFigure], tables: Mapping[str, HtmlTable]) -> Words:
+    """Numbers of words that a reader sees of each figure and of each table."""
+    return Words(
+        figures={
+            # What a chart draws, its words, its name over it and at the fold of its data, and the keys there.
+            name: sum(map(counted, (*_DRAWN.findall(figure.svg), figure.alt, *[figure.title] * 2))) + 8
+            for name, figure in figures.items()
+        },
+        tables={
+            name: [
+                sum(counted(f"{heading} {unit}") for heading, unit, _ in table.headings)
+                + sum(map(counted, (table.caption, *table.notes))),
+                *(sum(counted(f"{cell.text} {cell.interval}") for cell in row) for row in table.rows),
+            ]
+            for name, table in tables.items()
+        },
+    )
+
+
+def _numbers(columns: int) -> str:
+    """Style of columns of numbers, in tables of up to so many columns."""
+    cells = ", ".join(f".n{place} > * > tr > :nth-child({place})" for place in range(1, columns + 1))
+    look = "text-align: right; font-variant-numeric: tabular-nums;"
+    return f"{cells} {{ {look} }}\n@media screen {{ {cells} {{ white-space: nowrap; }} }}\n" if cells else ""
 
 
 @cache
@@ -125,25 +163,38 @@ def _resource(name: str) -> str:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """Script that draws the charts, packed, and the hash by which the policy allows it."""
+
+    hash: str
+    packed: str
+
+
 @cache
-def _bundle() -> str:
+def _bundle() -> Bundle:
     """Script that draws the charts; to put it together takes as long as a small page."""
     version = metadata.version("vl-convert-python")
-    return kept(f"vega-lite-{VEGA_LITE}-vl-convert-{version}.js", _bundled)
+    return Bundle(*kept(f"vega-lite-{VEGA_LITE}-vl-convert-{version}.packed", _bundled).split("\n"))
 
 
 def _bundled() -> str:
     import vl_convert
 
     text: str = vl_convert.javascript_bundle(vl_version=VEGA_LITE)  # type: ignore[call-arg]
-    # The parser of a page ends a script at this word, wherever it stands.
-    return text.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    # A module within the page has no event of its own that it has run.
+    text += '\nwindow.dispatchEvent(new Event("vega"));\n'
+    return f"{_hash(text)}\n{_packed(text)}"
+
+
+def _packed(text: str) -> str:
+    """Text as the script of the page unpacks it: gzip without a date, in letters that end no element."""
+    return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
 
 
 def _policy(style: str, scripts: list[str]) -> str:
-    allowed = " ".join(_hash(script) for script in scripts if script)
     return (
-        f"default-src 'none'; script-src {allowed}; style-src {_hash(style)}; "
+        f"default-src 'none'; script-src {' '.join(scripts)}; style-src {_hash(style)}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
 
@@ -183,8 +234,31 @@ def _figure(figure: Figure, half: bool) -> HtmlFigure:
     spec = figure.chart()
     width = STATIC_WIDTH // 2 if half else STATIC_WIDTH
     svg: str = vl_convert.vegalite_to_svg(charts.at_width(spec, width), vl_version=VEGA_LITE)
-    svg = _embedded(svg, figure.name)
-    return HtmlFigure(figure.name, figure.title, figure.alt, svg, spec, _table(figure.data), half)
+    svg = embedded(svg, figure.name)
+    return HtmlFigure(figure.name, figure.title, figure.alt, svg, _once(spec), _table(figure.data), half)
+
+
+def _once(spec: dict[str, Any]) -> dict[str, Any]:
+    """Specification that holds each set of rows once, however many layers draw it."""
+    places = [
+        spec,
+        *spec.get("layer", ()),
+        *(view for each in spec.get("vconcat", ()) for view in each["layer"]),
+    ]
+    sets: dict[str, str] = {}
+    named: dict[str, list[Any]] = {}
+    for place in places:
+        values = place.get("data", {}).get("values")
+        if values is not None:
+            name = sets.setdefault(json.dumps(values), f"rows-{len(sets) + 1}")
+            named[name] = [{key: _visible(value) for key, value in row.items()} for row in values]
+            place["data"] = {"name": name}
+    return spec | {"datasets": spec.get("datasets", {}) | named} if named else spec
+
+
+def _visible(value: object) -> object:
+    """Value with the digits of which a screen can show some."""
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
 def _halves(section: Section) -> Iterator[str]:
@@ -197,30 +271,6 @@ def _halves(section: Section) -> Iterator[str]:
             waiting = ""
         else:
             waiting = figure.name if figure.half else ""
-
-
-def _embedded(svg: str, name: str) -> str:
-    """Drawing adapted to a page with others: unique names, and the size left to the page."""
-    # Vega counts on from one drawing to the next: the same chart would not give the same bytes.
-    found = enumerate(dict.fromkeys(_ID.findall(svg)), start=1)
-    names = {old: f"{name}-{number}" for number, old in found}
-    svg = _ID.sub(lambda match: f'id="{names[match[1]]}"', svg)
-    svg = _URL.sub(lambda match: f"url(#{names.get(match[1], match[1])})", svg)
-    svg = re.sub(r'^<svg ([^>]*?) width="[\d.]+" height="[\d.]+"', r"<svg \1", svg)
-    svg = _roomy(svg)
-    # The caption and the table say it in words; a screen reader is spared the marks.
-    svg = re.sub(r' (role|aria-[a-z]+)="[^"]*"', "", svg)
-    return svg.replace("<svg ", '<svg aria-hidden="true" focusable="false" ', 1)
-
-
-def _roomy(svg: str) -> str:
-    """Drawing with room at its sides for names in wider letters than those it was laid out with."""
-    box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
-    plot = re.search(r'transform="translate\(([\d.]+),[\d.]+\)"', svg)
-    if box is None or plot is None:
-        return svg
-    room = math.ceil(FONT_SLACK * float(plot[1]))
-    return svg.replace(box[0], f'viewBox="{-room} 0 {float(box[1]) + room:g} {box[2]}"', 1)
 
 
 def _table(table: Table) -> HtmlTable:

@@ -29,10 +29,28 @@ function theme() {
   });
 }
 
+// Text that the page carries packed.
+async function unpacked(id) {
+  const bytes = Uint8Array.from(atob(document.getElementById(id).textContent), (letter) => letter.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+}
+
+// The specifications, once Vega is there to draw them. The policy of the page allows Vega's script by its hash.
+async function vega() {
+  const [specs, text] = await Promise.all([unpacked("specs"), unpacked("vega")]);
+  const script = document.createElement("script");
+  script.type = "module";
+  script.textContent = text;
+  await new Promise((resolve) => {
+    window.addEventListener("vega", resolve, { once: true });
+    document.head.append(script);
+  });
+  return JSON.parse(specs);
+}
+
 function charts() {
-  const holder = document.getElementById("specs");
-  if (!holder || !window.vegaEmbed) return () => {};
-  const specs = JSON.parse(holder.textContent);
+  if (!document.getElementById("vega") || !window.DecompressionStream) return () => {};
+  let loaded;
   const options = {
     actions: false,
     renderer: "svg",
@@ -57,6 +75,8 @@ function charts() {
     if (!width || drawn.get(plot)?.width === width) return;
     const old = drawn.get(plot);
     drawn.set(plot, { width, view: old?.view });
+    loaded ??= vega();
+    const specs = await loaded;
     const result = await window.vegaEmbed(live, fitted(specs[plot.dataset.figure], width), options);
     old?.view?.finalize();
     drawn.set(plot, { width, view: result });
@@ -124,16 +144,40 @@ function folds() {
   }));
 }
 
-// Only tables that scroll are stations of the keyboard.
+// Only tables that scroll are stations of the keyboard, and say that they do.
 function stations() {
   const tables = document.querySelectorAll(".scroll");
   const seen = new ResizeObserver((entries) => entries.forEach(({ target }) => {
-    const scrolls = target.scrollWidth > target.clientWidth || target.scrollHeight > target.clientHeight;
+    const aside = target.scrollWidth > target.clientWidth;
+    const scrolls = aside || target.scrollHeight > target.clientHeight;
+    target.classList.toggle("moves", aside);
+    target.style.setProperty("--seen", `${target.clientWidth}px`);
     if (scrolls) target.tabIndex = 0; else target.removeAttribute("tabindex");
   }));
   tables.forEach((table) => seen.observe(table));
 }
 
+// Of a long table the first rows are shown; the button shows the others. Without scripts, and on paper, all are there.
+function rows() {
+  for (const table of document.querySelectorAll("table:has(tr.rest)")) {
+    const all = table.tBodies[0].rows.length;
+    const first = all - table.querySelectorAll("tr.rest").length;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "rows";
+    button.setAttribute("aria-controls", table.id);
+    const show = (whole) => {
+      table.classList.toggle("cut", !whole);
+      button.setAttribute("aria-expanded", whole);
+      button.textContent = whole ? `Show the first ${first} rows` : `Show all ${all} rows`;
+    };
+    button.addEventListener("click", () => show(table.classList.contains("cut")));
+    table.closest(".scroll").after(button);
+    show(false);
+  }
+}
+
+rows();
 theme();
 instants();
 folds();
