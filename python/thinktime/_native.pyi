@@ -254,6 +254,7 @@ class _ScriptOptions(TypedDict):
     scratch: str
     baseline_s: float
     on: str | None
+    login_timeout_s: float
 
 class _PlannedLine(TypedDict):
     command: str

@@ -59,7 +59,8 @@ COMMAND_LINES = {
     "predict paging --levels 2": "document",
     "doctor": "examination",
     "record -o recorded --interval 0.1s --duration 0.3s": "recording",
-    "play empty -o played --users 1 --step 0.5s --baseline 0s --no-record --think 0.1s": "play",
+    "play empty -o played --users 1 --step 0.5s --baseline 0s --no-record --think 0.1s "
+    "--accept-driver-load": "play",
     "play login-node --users 2 --dry-run": "lines",
     "config": "config",
 }

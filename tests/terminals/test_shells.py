@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -18,8 +19,8 @@ import polars as pl
 import pytest
 
 from thinktime.log import Log
+from thinktime.sources.plans import ScriptPlan
 from thinktime.sources.scripts import Script, builtin, read
-from thinktime.sources.terminals import ScriptPlan
 
 THINKTIME = [sys.executable, "-c", "from thinktime.cli import main; main()"]
 PATIENCE_S = 60.0
@@ -69,7 +70,17 @@ wait = false
 command = "note"
 types = "end"
 """
-PLAY = ("--think", "exponential(mean=20ms)", "--baseline", "0.5s", "--no-record", "--format", "json")
+PLAY = (
+    "--think",
+    "exponential(mean=20ms)",
+    "--baseline",
+    "0.5s",
+    "--no-record",
+    "--format",
+    "json",
+    # What these tests ask for does not depend on how punctual the driver of a busy test machine is.
+    "--accept-driver-load",
+)
 
 
 @pytest.fixture
@@ -415,6 +426,101 @@ def test_what_the_host_lacks_and_who_may_not_log_in(
     assert refused.returncode == 2
     assert "Permission denied" in refused.stderr
     assert "without a question" in refused.stderr
+
+
+@over_ssh
+@pytest.mark.parametrize("hangs", ["at once", "at a terminal"])
+def test_a_login_that_hangs_ends_with_what_was_seen(
+    tmp_path: Path, script: Path, server: tuple[int, dict[str, str]], hangs: str
+) -> None:
+    port, environment = server
+    folder = tmp_path / "ssh"
+    hang = f"printf 'quota \\033[1mcheck\\n'; echo $$ >> {folder}/hung; exec sleep 1000"
+    answer = 'exec sh -c "$SSH_ORIGINAL_COMMAND"'
+    login = hang if hangs == "at once" else f"if [ -t 0 ]; then {hang}; fi; {answer}"
+    (folder / "login").write_text(login)
+    key = (folder / "user.pub").read_text()
+    (folder / "user.pub").write_text(f'command="sh {folder}/login" {key}')
+    on = f"ssh://root@127.0.0.1:{port}"
+    options = ("--on", on, "--login-timeout", "2s", "--users", "1", *PLAY)
+    try:
+        done = thinktime("play", script, *options, "-o", tmp_path / "run", env=environment)
+    finally:
+        for pid in (folder / "hung").read_text().split():
+            # A login without a terminal goes on after its connection: as on any host.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGKILL)
+    assert done.returncode == (2 if hangs == "at once" else 1), done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+    for words in (on, "user 1", "2 s", r"quota \u{1b}[1mcheck", "--login-timeout"):
+        assert words in done.stderr, done.stderr
+
+
+WAITING = """
+name = "sleeper"
+think = 0.05
+[terminal]
+[commands]
+line = {}
+[[interaction]]
+command = "line"
+types = "SLEEP"
+"""
+
+
+def test_a_driver_that_was_the_load_is_no_result(tmp_path: Path) -> None:
+    """The driver is stopped for most of the play: what it then measures is itself."""
+    script = tmp_path / "fast.toml"
+    script.write_text(WAITING.replace("SLEEP", ":"))
+    run = tmp_path / "run"
+    line = ["play", script, "--users", "2", "--step", "3s", "--baseline", "0s", "--no-record", "-o", run]
+    driver = subprocess.Popen(
+        [*THINKTIME, *map(str, line)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        wait_until(lambda: rows(run) > 0)
+        while driver.poll() is None:
+            driver.send_signal(signal.SIGSTOP)
+            time.sleep(0.4)
+            driver.send_signal(signal.SIGCONT)
+            time.sleep(0.1)
+        output, errors = driver.communicate(timeout=PATIENCE_S)
+    finally:
+        driver.kill()
+        driver.communicate()
+    assert driver.returncode == 1
+    assert "the driver was the load: it sent inputs" in errors
+    assert "--accept-driver-load" in errors
+    shown = next(row for row in output.splitlines() if row.split()[:1] == ["2"]).split()
+    assert shown[3:6] == ["-", "-", "-"], output
+    # The log keeps everything, and says what it is worth.
+    log = Log.open(run)
+    assert log.check() == []
+    assert log.interactions().collect()["completion"].drop_nulls().len() > 0
+    report = thinktime("report", run, "--format", "json")
+    findings = json.loads(report.stdout)["findings"]
+    assert any("driver of this play was the load" in found["text"] for found in findings)
+    assert "the driver of this play was the load" in thinktime("size", run).stderr
+    refused, accepted = (
+        json.loads(thinktime("analyse", "response", run, "--format", "json", *more).stdout)["result"]
+        for more in ((), ("--accept-driver-load",))
+    )
+    assert "the driver of this play was the load" in refused["not_applicable"]
+    assert accepted["overall"]["response"]["mean"]["value"] > 0.0
+    assert accepted["caveats"][0]["kind"] == "driver_was_load"
+
+
+def test_a_driver_that_was_punctual_is_a_result(tmp_path: Path) -> None:
+    script = tmp_path / "slow.toml"
+    script.write_text(WAITING.replace("SLEEP", "sleep 0.6"))
+    line = ("play", script, "--users", "1", "--step", "2s", "--baseline", "0s", "--no-record")
+    done = thinktime(*line, "-o", tmp_path / "run", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["driver_problem"] is None
+    assert found["steps"][0]["response_median_s"] >= 0.6
+    answer = json.loads(thinktime("analyse", "response", tmp_path / "run", "--format", "json").stdout)
+    assert answer["result"]["caveats"] == [] or answer["result"]["caveats"][0]["kind"] != "driver_was_load"
 
 
 def test_a_plan_from_python(script: Path) -> None:

@@ -375,7 +375,10 @@ pub(crate) fn into_log(
     for (kind, _, detail) in incidents.iter().filter(|(_, count, _)| *count > 0) {
         writer_of(writer)?.incident(kind, detail)?;
     }
-    writer_of(writer)?.set("terminals", facts(Some(&outcome)))?;
+    let mut described = facts(Some(&outcome));
+    // Whoever reads the log must not take the times for those of the system.
+    described["outcome"]["driver_problem"] = json!(driver_problem);
+    writer_of(writer)?.set("terminals", described)?;
     Ok(Played { outcome, steps, driver_problem })
 }
 

@@ -41,8 +41,6 @@ const REPORTS: u64 = u64::MAX;
 /// Delay above which an input counts as late [ns]: many times the wake-up of an idle machine, and below the times that
 /// a user notices.
 const LATE_NS: u64 = 1_000_000;
-/// Longest time from the start of a shell to its first prompt [ns].
-const START_NS: u64 = 60_000_000_000;
 /// Time after which a terminal that takes no more input is tried again [ns].
 const FULL_NS: u64 = 10_000_000;
 
@@ -350,7 +348,8 @@ impl Driver<'_> {
         seat.phase = Phase::Starting;
         if !work.reports() {
             self.outcome.sessions.insert(seat.user, session);
-            self.timers.push(Reverse((now_ns + START_NS, seat_index, seat.logins, seat.next_index)));
+            let until_ns = now_ns.saturating_add(to_ns(work.login_timeout_s()));
+            self.timers.push(Reverse((until_ns, seat_index, seat.logins, seat.next_index)));
         }
         Ok(())
     }
@@ -568,10 +567,13 @@ impl Driver<'_> {
                 continue;
             }
             if matches!(seat.phase, Phase::Starting) {
-                let shown = seat.listener.last_line();
+                let work = self.play.work;
                 let problem = format!(
-                    "there was no prompt in {} s; the terminal shows {shown:?}",
-                    START_NS / 1_000_000_000
+                    "logged in on {}, and there was no prompt in {} s; {}; find out what the login waits for, or give \
+                     it longer with --login-timeout",
+                    work.host(),
+                    work.login_timeout_s(),
+                    seat.listener.shown()
                 );
                 return Err(TerminalsError::User { user: seat.user, problem });
             }
@@ -645,8 +647,8 @@ impl Driver<'_> {
         self.read_reports()?;
         let seat = &mut self.seats[seat_index];
         if matches!(seat.phase, Phase::Starting) && !self.play.work.reports() {
-            let problem =
-                format!("ended before the first prompt; the terminal shows {:?}", seat.listener.last_line());
+            let (host, shown) = (self.play.work.host(), seat.listener.shown());
+            let problem = format!("the login on {host} ended before the first prompt; {shown}");
             return Err(TerminalsError::User { user: seat.user, problem });
         }
         seat.terminal = None;

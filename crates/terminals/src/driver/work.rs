@@ -76,6 +76,17 @@ pub trait Work {
     fn logins_at_once(&self) -> usize {
         usize::MAX
     }
+
+    /// Longest time from the start of a user's process to its first prompt, where the process does not report why it
+    /// cannot work [s].
+    fn login_timeout_s(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    /// Where the users log in, for an error.
+    fn host(&self) -> String {
+        "this machine".into()
+    }
 }
 
 /// Synthetic interactions of the prototype process.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from thinktime.analyses.response.decomposition import IO_DELAY, RUN_DELAY, Decomposition, decomposed
 from thinktime.errors import InputError, offered
-from thinktime.log import interactions
+from thinktime.log import facts, interactions
 from thinktime.log.loads import ranges
 from thinktime.log.periods import Span, sessions
 from thinktime.questions.checks import check_level, check_log
@@ -107,7 +107,12 @@ class Response(Result):
 
 
 def analyse(
-    log: Log, *, width: int | None = None, without: Sequence[str] = (), level: float = 0.95
+    log: Log,
+    *,
+    width: int | None = None,
+    without: Sequence[str] = (),
+    accept_driver_load: bool = False,
+    level: float = 0.95,
 ) -> Response | NotApplicable:
     r"""Response times by number of users and by class of interaction.
 
@@ -129,6 +134,8 @@ def analyse(
     without : sequence of str
         Classes to leave out of an additional group: heavy commands, whose long responses dominate the
         overall mean.
+    accept_driver_load : bool
+        Give the times of a play whose driver was the load too: without it, the result is `NotApplicable`.
     level : float
         Confidence of the intervals.
 
@@ -147,6 +154,9 @@ def analyse(
             "the log has no interactions: inputs and response times were not recorded",
             "play users with `thinktime play` while recording",
         )
+    refused = facts.driver_was_load(log)
+    if refused is not None and not accept_driver_load:
+        return refused
     waited = np.flatnonzero(inputs.columns[WAITED] != 0.0)
     if not (~np.isnan(inputs.response[waited])).any():
         return NotApplicable(
@@ -177,7 +187,7 @@ def analyse(
         by_class=by_class if len(names) > 1 else (),
         without=_group(inputs, rest, f"all but {', '.join(without)}", level) if without else None,
         growth=_growth(by_population, level),
-        caveats=_caveats(inputs, waited, overall, by_population),
+        caveats=(*_of_driver(log), *_caveats(inputs, waited, overall, by_population)),
     )
 
 
@@ -287,6 +297,11 @@ def _growth(groups: tuple[ResponseGroup, ...], level: float) -> Estimate | None:
         high=high,
         level=level,
     )
+
+
+def _of_driver(log: Log) -> tuple[Caveat, ...]:
+    problem = facts.driver_problem(log)
+    return () if problem is None else (Caveat("driver_was_load", problem=problem),)
 
 
 def _caveats(

@@ -36,6 +36,9 @@ WORDS: Mapping[str, Callable[..., str]] = {
     "few_completed": lambda least, users: (
         f"Fewer than {least} interactions completed with {', '.join(users)} users: unreliable there."
     ),
+    "driver_was_load": lambda problem: (
+        f"The driver of this play was the load: {problem}. These response times are not those of the system."
+    ),
     "sent_late": lambda delay_s: (
         f"Inputs were sent {delay_s:.3g} s late on average; the delay counts as response time."
     ),
