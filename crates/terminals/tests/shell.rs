@@ -231,7 +231,11 @@ fn a_shell_that_cannot_start_is_an_error_with_its_words() {
     let error = drive(&nursery, &play, &mut |_| Ok(()), &mut |_| Verdict::Continue)
         .expect_err("no shell")
         .to_string();
-    assert!(error.contains("user 1: the login on this machine ended before the first prompt") && error.contains("mkdir"), "{error}");
+    assert!(
+        error.contains("user 1: the login on this machine ended before the first prompt")
+            && error.contains("mkdir"),
+        "{error}"
+    );
     assert!(begun.elapsed() < Duration::from_secs(50));
 }
 

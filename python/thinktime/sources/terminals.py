@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
@@ -305,7 +305,7 @@ def play(
             else:
                 prepared = terminals.prepare(plan, progress)
         with stage("playing") as progress:
-            return play_into(
+            played = play_into(
                 terminals,
                 plan,
                 prepared,
@@ -313,8 +313,10 @@ def play(
                 force=mode == "replace",
                 interval_s=interval_s,
                 on_progress=progress,
-                accept_driver_load=accept_driver_load,
             )
+    if played.driver_problem is None or accept_driver_load:
+        return played
+    return replace(played, steps=[_withheld(step) for step in played.steps])
 
 
 def _unwatched(stage: str) -> AbstractContextManager[OnProgress]:
@@ -332,7 +334,6 @@ def play_into(
     interval_s: float | None,
     on_progress: OnProgress,
     facts: Mapping[str, object] | None = None,
-    accept_driver_load: bool = False,
 ) -> Played:
     """Result of a play of `plan` into a new log at `path`, by users who have been prepared.
 
@@ -346,8 +347,6 @@ def play_into(
     ----------
     facts : mapping, optional
         More facts of the session, such as ``direct_costs``.
-    accept_driver_load : bool
-        As for `play`.
 
     Raises
     ------
@@ -370,11 +369,10 @@ def play_into(
                 floor = measured["baseline"]
                 played = terminals.play(plan, measured, writer, on_progress)
     users = crowd(Log.open(path))
-    is_result = accept_driver_load or played["driver_problem"] is None
     return Played(
         log=str(path),
         outcome=played["outcome"],
-        steps=played["steps"] if is_result else [_withheld(step) for step in played["steps"]],
+        steps=played["steps"],
         users_asked=max((step["users"] for step in plan.schedule()["steps"]), default=0),
         users_started=len(played["outcome"]["sessions"]),
         users_active=None if users is None else users.active,

@@ -12,8 +12,11 @@
 //! One thread, because a driver of many would compete for the CPUs with the users that it measures, and because the
 //! order of its observations is then that of one clock.
 
+mod books;
 pub mod interaction;
 pub mod listener;
+mod logins;
+mod seat;
 pub mod terminal;
 pub mod work;
 
@@ -25,13 +28,13 @@ use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::time::ClockId;
 
-use self::interaction::{Interaction, wall_offset_us};
-use self::listener::{Ending, Heard, Listener};
-use self::work::{Input, Work};
+use self::interaction::Interaction;
+use self::listener::{Ending, Heard};
+use self::seat::{Phase, Seat, to_ns};
+use self::work::Work;
 use crate::error::{Context, TerminalsError};
 use crate::load::population::Schedule;
 use crate::nursery::Nursery;
-use crate::nursery::message::{Report, Service};
 use crate::user::compute::{nanoseconds, thread_cpu_ns};
 
 /// Period at which the observer is called, and so the longest delay before a play ends [ns].
@@ -119,52 +122,6 @@ pub type Sink<'a> = dyn FnMut(Vec<Interaction>) -> Result<(), TerminalsError> + 
 /// Called with the progress five times per second.
 pub type Observer<'a> = dyn FnMut(&Progress) -> Verdict + 'a;
 
-/// State of a user.
-enum Phase {
-    /// The process has not shown its first prompt yet.
-    Starting,
-    /// The next input is in the queue of due inputs.
-    Thinking,
-    /// An input is sent and its prompt has not arrived.
-    Busy,
-    /// The terminal is closed.
-    Gone,
-}
-
-/// A user's terminal and state.
-struct Seat {
-    user: u32,
-    /// Times that the user has logged in.
-    logins: u32,
-    terminal: Option<OwnedFd>,
-    /// Separates the echo from output.
-    listener: Listener,
-    phase: Phase,
-    /// Number of the next interaction.
-    next_index: u64,
-    /// The next input, and how many of its bytes have been typed.
-    input: Option<Input>,
-    typed: usize,
-    /// Instant at which its last key is due, CLOCK_MONOTONIC [ns].
-    due_ns: u64,
-    /// Instant from which the driver could act for this user.
-    ready_ns: u64,
-    /// Interaction whose reply has not ended.
-    current: Option<Interaction>,
-    /// What ends its wait, for those that end by time.
-    ending: Ending,
-    /// Longest wait for a reply [ns].
-    time_out_ns: Option<u64>,
-    /// Instant of the last output.
-    output_ns: u64,
-    /// True if the last reply ended with the prompt: another prompt then belongs to nothing.
-    has_prompt: bool,
-    /// Interactions whose prompt has arrived, but not the process's report, by number.
-    unreported: BTreeMap<u64, Interaction>,
-    /// Report that arrived before the driver read its prompt.
-    early: Option<Service>,
-}
-
 struct Driver<'a> {
     nursery: &'a Nursery,
     play: &'a Play<'a>,
@@ -226,17 +183,6 @@ fn raise_descriptor_limit() {
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }
 
-/// Nanoseconds of a time in seconds; the cast saturates.
-fn to_ns(seconds: f64) -> u64 {
-    (seconds * 1e9) as u64
-}
-
-/// Instant `think_s` after `from_ns`. Saturating: a draw from a heavy tail may reach beyond all time, and must not come
-/// round to the past.
-fn due_after(from_ns: u64, think_s: f64) -> u64 {
-    from_ns.saturating_add(to_ns(think_s))
-}
-
 impl Driver<'_> {
     /// The poll loop. Inputs are sent before waiting, so that a busy system delays no user who is due.
     fn run(mut self, sink: &mut Sink<'_>, observe: &mut Observer<'_>) -> Result<Outcome, TerminalsError> {
@@ -279,79 +225,6 @@ impl Driver<'_> {
             completed: self.outcome.completed,
             response_s: (self.recent.1 > 0).then(|| self.recent.0 / self.recent.1 as f64),
         }
-    }
-
-    /// Users who play: those being started count, those whose process ended do not.
-    fn population(&self, now_ns: u64) -> u32 {
-        (self.scheduled(now_ns) as u32).saturating_sub(self.outcome.lost)
-    }
-
-    /// Users that the schedule has at `now_ns`.
-    fn scheduled(&self, now_ns: u64) -> usize {
-        let elapsed_s = (now_ns - self.start_ns) as f64 * 1e-9;
-        let steps = &self.play.schedule.steps;
-        let begun = steps.partition_point(|step| step.at_s <= elapsed_s);
-        // The largest, not the last: a user who has begun plays to the end.
-        steps[..begun].iter().map(|step| step.users as usize).max().unwrap_or(0)
-    }
-
-    /// Starts one user if the schedule has more; true if it has still more. One at a time, because a fork takes
-    /// long and the users who play already must not wait for all of them.
-    fn admit(&mut self, now_ns: u64) -> Result<bool, TerminalsError> {
-        let scheduled = self.scheduled(now_ns);
-        if self.seats.len() >= scheduled {
-            return Ok(false);
-        }
-        let starting = self.seats.iter().rev().filter(|seat| matches!(seat.phase, Phase::Starting)).count();
-        if starting >= self.play.work.logins_at_once() {
-            return Ok(false);
-        }
-        self.seats.push(Seat {
-            user: self.seats.len() as u32 + 1,
-            logins: 0,
-            terminal: None,
-            listener: Listener::new(self.play.work.marker()),
-            phase: Phase::Starting,
-            next_index: 0,
-            input: None,
-            typed: 0,
-            due_ns: now_ns,
-            ready_ns: now_ns,
-            current: None,
-            ending: Ending::Prompt,
-            time_out_ns: None,
-            output_ns: now_ns,
-            has_prompt: false,
-            unreported: BTreeMap::new(),
-            early: None,
-        });
-        self.log_in(self.seats.len() - 1, now_ns)?;
-        // The mean that is shown is that of the present population.
-        self.recent = (0.0, 0);
-        Ok(self.seats.len() < scheduled)
-    }
-
-    /// Starts the process of a user on a new terminal.
-    fn log_in(&mut self, seat_index: usize, now_ns: u64) -> Result<(), TerminalsError> {
-        let work = self.play.work;
-        let seat = &mut self.seats[seat_index];
-        // The driver's copy of the user's end closes with this function: while it were open, reading the terminal of
-        // a process that has ended would not fail.
-        let (master, slave) = terminal::open()?;
-        let session = work.start(self.nursery, seat.user, seat.logins, std::os::fd::AsFd::as_fd(&slave))?;
-        let token = epoll::EventData::new_u64(seat_index as u64);
-        epoll::add(&self.epoll, &master, token, epoll::EventFlags::IN)
-            .doing("poll a terminal", "play fewer users")?;
-        seat.logins += 1;
-        seat.terminal = Some(master);
-        seat.listener = Listener::new(work.marker());
-        seat.phase = Phase::Starting;
-        if !work.reports() {
-            self.outcome.sessions.insert(seat.user, session);
-            let until_ns = now_ns.saturating_add(to_ns(work.login_timeout_s()));
-            self.timers.push(Reverse((until_ns, seat_index, seat.logins, seat.next_index)));
-        }
-        Ok(())
     }
 
     /// Instant at which the driver has to act even if no output arrives.
@@ -448,29 +321,6 @@ impl Driver<'_> {
         } else if heard.prompt {
             self.outcome.unexpected_prompts += u64::from(seat.has_prompt);
         }
-    }
-
-    /// The reply ended at `end_ns`: completes the interaction and begins the think time.
-    fn completed(&mut self, seat_index: usize, end_ns: u64, now_ns: u64, has_prompt: bool) {
-        let seat = &mut self.seats[seat_index];
-        seat.has_prompt = has_prompt;
-        let Some(mut interaction) = seat.current.take() else { return };
-        interaction.completion_ns = Some(end_ns);
-        self.outcome.completed += 1;
-        self.recent.0 += interaction.response_s().unwrap_or(0.0);
-        self.recent.1 += 1;
-        match seat.early.take() {
-            Some(service) if service.index == interaction.index => {
-                interaction.service = Some(service);
-                self.finished.push(interaction);
-            }
-            _ if self.play.work.reports() => {
-                seat.unreported.insert(interaction.index, interaction);
-            }
-            _ => self.finished.push(interaction),
-        }
-        let from_ns = if self.play.open_loop { seat.due_ns } else { end_ns };
-        self.think(seat_index, from_ns, now_ns);
     }
 
     /// Draws the next input, and queues its first key.
@@ -597,146 +447,5 @@ impl Driver<'_> {
             }
         }
         Ok(())
-    }
-
-    /// A reply was waited for in vain: its interaction stays unfinished, and the user hangs up and logs in again.
-    fn time_out(&mut self, seat_index: usize, now_ns: u64) -> Result<(), TerminalsError> {
-        let seat = &mut self.seats[seat_index];
-        self.outcome.timed_out += 1;
-        self.finished.extend(seat.current.take());
-        seat.next_index = self.play.work.next_pass(seat.next_index);
-        seat.input = None;
-        seat.terminal = None;
-        self.log_in(seat_index, now_ns)
-    }
-
-    /// Reads all reports that have arrived: the socket is shared by all users' processes.
-    fn read_reports(&mut self) -> Result<(), TerminalsError> {
-        while let Some(report) = self.nursery.report()? {
-            match report {
-                Report::Ready { user, session } => {
-                    self.outcome.sessions.insert(user, session);
-                }
-                Report::Done(service) => self.account(service),
-                Report::Failed { user, problem } => return Err(TerminalsError::User { user, problem }),
-                Report::Measured { .. } => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds a report to its interaction. Report and prompt arrive in either order: they use two sockets.
-    fn account(&mut self, service: Service) {
-        // Users are numbered from 1, seats from 0.
-        let Some(seat) = (service.user as usize).checked_sub(1).and_then(|index| self.seats.get_mut(index))
-        else {
-            return;
-        };
-        match seat.unreported.remove(&service.index) {
-            Some(mut interaction) => {
-                interaction.service = Some(service);
-                self.finished.push(interaction);
-            }
-            None => seat.early = Some(service),
-        }
-    }
-
-    /// The user's process has ended. Its current interaction stays in the log, unfinished.
-    fn lose(&mut self, seat_index: usize) -> Result<(), TerminalsError> {
-        // A report of the reason may be waiting to be read: it becomes the error.
-        self.read_reports()?;
-        let seat = &mut self.seats[seat_index];
-        if matches!(seat.phase, Phase::Starting) && !self.play.work.reports() {
-            let (host, shown) = (self.play.work.host(), seat.listener.shown());
-            let problem = format!("the login on {host} ended before the first prompt; {shown}");
-            return Err(TerminalsError::User { user: seat.user, problem });
-        }
-        seat.terminal = None;
-        seat.phase = Phase::Gone;
-        self.outcome.lost += 1;
-        Ok(())
-    }
-
-    /// Ends the play: hands over the unfinished interactions and closes the terminals.
-    fn end(&mut self, now_ns: u64) -> Result<(), TerminalsError> {
-        self.read_reports()?;
-        self.outcome.elapsed_s = (now_ns - self.start_ns) as f64 * 1e-9;
-        self.outcome.lateness_mean_s = self.lateness_ns as f64 * 1e-9 / self.started.max(1) as f64;
-        let population = self.population(now_ns);
-        for seat in &mut self.seats {
-            self.finished.extend(std::mem::take(&mut seat.unreported).into_values());
-            if let Some(current) = seat.current.take() {
-                self.outcome.unfinished += 1;
-                self.finished.push(current);
-            }
-            if self.play.open_loop && !matches!(seat.phase, Phase::Starting | Phase::Gone) {
-                if matches!(seat.phase, Phase::Busy) {
-                    seat.think(self.play, seat.due_ns);
-                }
-                // Inputs that were due and never sent are rows too: without them an overloaded system would look
-                // better than it is.
-                while seat.due_ns < now_ns {
-                    self.outcome.dropped += 1;
-                    self.finished.extend(seat.arrive(population).map(|arrived| arrived.0));
-                    seat.think(self.play, seat.due_ns);
-                }
-            }
-            // Closing the terminal hangs up: SIGHUP ends the process.
-            seat.terminal = None;
-        }
-        Ok(())
-    }
-}
-
-impl Seat {
-    /// Draws the next input and the instant at which its last key is due, counted from `from_ns`.
-    fn think(&mut self, play: &Play<'_>, from_ns: u64) {
-        let input = play.work.input(self.user, self.next_index);
-        self.due_ns = due_after(from_ns, input.think_s);
-        self.time_out_ns = input.time_out_ns;
-        self.input = Some(input);
-        self.typed = 0;
-        self.phase = Phase::Thinking;
-    }
-
-    /// Instant at which the next key of the input is due.
-    fn key_ns(&self) -> u64 {
-        self.input.as_ref().map_or(self.due_ns, |input| input.key_ns(self.due_ns, self.typed))
-    }
-
-    /// The interaction whose input is due, what ends its wait, and the longest wait.
-    fn arrive(&mut self, population: u32) -> Option<(Interaction, Ending, Option<u64>)> {
-        let input = self.input.take()?;
-        let index = self.next_index;
-        self.next_index += 1;
-        let interaction = Interaction {
-            user: self.user,
-            index,
-            class: input.class,
-            population,
-            think_s: input.think_s,
-            waited: !matches!(input.ending, Ending::Nothing),
-            arrival_ns: self.due_ns,
-            sent_ns: None,
-            first_output_ns: None,
-            completion_ns: None,
-            output_bytes: 0,
-            service: None,
-            wall_offset_us: wall_offset_us(),
-        };
-        Some((interaction, input.ending, input.time_out_ns))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::due_after;
-
-    #[test]
-    fn a_think_time_beyond_all_time_is_never_over() {
-        assert_eq!(due_after(5, 1.5), 1_500_000_005);
-        // 1e11 s are 3000 years; 2^64 ns are 584.
-        assert_eq!(due_after(5, 1e11), u64::MAX);
-        assert_eq!(due_after(u64::MAX, 0.0), u64::MAX);
     }
 }

@@ -152,7 +152,11 @@ impl SshHost {
         // What a login prints before is no answer.
         let text = output.text();
         if text.lines().any(|line| line == "all") {
-            return Ok(text.lines().filter_map(|line| line.strip_prefix("missing ")).map(str::to_owned).collect());
+            return Ok(text
+                .lines()
+                .filter_map(|line| line.strip_prefix("missing "))
+                .map(str::to_owned)
+                .collect());
         }
         let said = errors.text() + &text;
         let last = said.trim();
@@ -211,8 +215,12 @@ fn hear(child: &mut Child, patience: Duration) -> Result<(Stream, Stream), Termi
             Err(rustix::io::Errno::INTR) => continue,
             result => result.doing("wait for ssh", remedy)?,
         };
-        let ready: Vec<usize> =
-            open.iter().zip(&waiting).filter(|(_, file)| !file.revents().is_empty()).map(|(&it, _)| it).collect();
+        let ready: Vec<usize> = open
+            .iter()
+            .zip(&waiting)
+            .filter(|(_, file)| !file.revents().is_empty())
+            .map(|(&it, _)| it)
+            .collect();
         for index in ready {
             let length = rustix::io::read(files[index], &mut chunk).doing("read what ssh says", remedy)?;
             let stream = &mut streams[index];
