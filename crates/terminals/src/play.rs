@@ -342,7 +342,7 @@ pub(crate) fn into_log(
     facts: &dyn Fn(Option<&Outcome>) -> Json,
 ) -> Result<Played, TerminalsError> {
     // Tables are declared before the first user types: a failure of the log must not cost a play.
-    let mut register = Register::open(writer)?;
+    let mut register = Register::open(writer, play.work.is_measured())?;
     // Already now: the log of a play that is killed then describes the play.
     writer_of(writer)?.set("terminals", facts(None))?;
     // The observer notices a change of the population, the next append writes it.
@@ -477,8 +477,8 @@ struct Tally {
 
 impl Register<'_> {
     /// A register for the log of `writer`, with its tables declared.
-    fn open(writer: &SharedWriter) -> Result<Register<'_>, TerminalsError> {
-        let schema = schema();
+    fn open(writer: &SharedWriter, is_measured: bool) -> Result<Register<'_>, TerminalsError> {
+        let schema = schema(is_measured);
         let mut locked = writer_of(writer)?;
         let interactions = locked.declare(schema.clone())?;
         let events = locked.declare(vocabulary::events())?;

@@ -1,9 +1,18 @@
 //! What becomes of an interaction: completed, reported by its process, accounted, or left at the end of the play.
 
+use std::cmp::Reverse;
+
 use super::Driver;
+use super::interaction::Interaction;
 use super::seat::Phase;
+use crate::accounts::{Accounts, Clock, Sources, is_asleep};
 use crate::error::TerminalsError;
 use crate::nursery::message::{Report, Service};
+
+/// Time after which a shell that is still at work behind its prompt is looked at again [ns].
+const SETTLE_NS: u64 = 1_000_000;
+/// Longest time for which it is [ns]: one that is still at work then does something else.
+const SETTLE_MAX_NS: u64 = 50_000_000;
 
 impl Driver<'_> {
     /// The reply ended at `end_ns`: completes the interaction and begins the think time.
@@ -23,10 +32,59 @@ impl Driver<'_> {
             _ if self.play.work.reports() => {
                 seat.unreported.insert(interaction.index, interaction);
             }
-            _ => self.finished.push(interaction),
+            _ => self.book(seat_index, interaction, now_ns, has_prompt),
         }
-        let from_ns = if self.play.open_loop { seat.due_ns } else { end_ns };
+        let from_ns = if self.play.open_loop { self.seats[seat_index].due_ns } else { end_ns };
         self.think(seat_index, from_ns, now_ns);
+    }
+
+    /// Books a completed interaction of a shell: at once, or where the reply ended with the prompt, once the shell sleeps.
+    /// Until then the kernel may have counted its last milliseconds not yet.
+    fn book(&mut self, seat_index: usize, interaction: Interaction, now_ns: u64, has_prompt: bool) {
+        let seat = &mut self.seats[seat_index];
+        let Some(before) = seat.before.take() else { return self.finished.push(interaction) };
+        let shell = seat.accounts.as_ref().map(Accounts::shell);
+        seat.settling = Some((interaction, before));
+        match shell.filter(|&shell| has_prompt && !is_asleep(shell)) {
+            Some(_) => self.settles.push(Reverse((now_ns + SETTLE_NS, seat_index))),
+            None => self.settle(seat_index),
+        }
+    }
+
+    /// Books what has settled.
+    pub(super) fn settle_due(&mut self, now_ns: u64) {
+        while let Some(&Reverse((at_ns, seat_index))) = self.settles.peek() {
+            if at_ns > now_ns {
+                break;
+            }
+            self.settles.pop();
+            let seat = &self.seats[seat_index];
+            let (Some((interaction, _)), Some(accounts)) = (&seat.settling, &seat.accounts) else { continue };
+            let end_ns = interaction.completion_ns.unwrap_or(0).saturating_add(SETTLE_MAX_NS);
+            match now_ns < end_ns && !is_asleep(accounts.shell()) {
+                true => self.settles.push(Reverse((now_ns + SETTLE_NS, seat_index))),
+                false => self.settle(seat_index),
+            }
+        }
+    }
+
+    /// Completes the accounts of the last interaction of a user, if they are open.
+    pub(super) fn settle(&mut self, seat_index: usize) {
+        let seat = &mut self.seats[seat_index];
+        let Some((mut interaction, before)) = seat.settling.take() else { return };
+        let after = seat.accounts.as_mut().and_then(|accounts| accounts.totals(self.ends.as_mut()));
+        let response = interaction.sent_ns.zip(interaction.completion_ns);
+        if let (Some(after), Some((sent_ns, end_ns))) = (after, response) {
+            interaction.used = Some(after.since(&before, end_ns.saturating_sub(sent_ns)));
+        }
+        self.finished.push(interaction);
+    }
+
+    /// Opens the accounts of the next interaction of a user.
+    pub(super) fn open_accounts(&mut self, seat_index: usize) {
+        self.settle(seat_index);
+        let seat = &mut self.seats[seat_index];
+        seat.before = seat.accounts.as_mut().and_then(|accounts| accounts.totals(self.ends.as_mut()));
     }
 
     /// Reads all reports that have arrived: the socket is shared by all users' processes.
@@ -64,8 +122,18 @@ impl Driver<'_> {
     pub(super) fn end(&mut self, now_ns: u64) -> Result<(), TerminalsError> {
         self.read_reports()?;
         self.outcome.elapsed_s = (now_ns - self.start_ns) as f64 * 1e-9;
+        self.outcome.accounts = self.play.work.is_measured().then(|| Sources {
+            cpu_time: match self.play.work.group(1, 0) {
+                Some(_) => Clock::Group,
+                None => Clock::Processes,
+            },
+            waits: self.ends.is_some(),
+        });
         self.outcome.lateness_mean_s = self.lateness_ns as f64 * 1e-9 / self.started.max(1) as f64;
         let population = self.population(now_ns);
+        for seat_index in 0..self.seats.len() {
+            self.settle(seat_index);
+        }
         for seat in &mut self.seats {
             self.finished.extend(std::mem::take(&mut seat.unreported).into_values());
             if let Some(current) = seat.current.take() {

@@ -8,6 +8,7 @@ use rustix::event::epoll;
 use super::listener::{Ending, Listener};
 use super::seat::{Phase, Seat, to_ns};
 use super::{Driver, terminal};
+use crate::accounts::Accounts;
 use crate::error::{Context, TerminalsError};
 
 impl Driver<'_> {
@@ -53,6 +54,9 @@ impl Driver<'_> {
             output_ns: now_ns,
             has_prompt: false,
             unreported: BTreeMap::new(),
+            accounts: None,
+            before: None,
+            settling: None,
             early: None,
         });
         self.log_in(self.seats.len() - 1, now_ns)?;
@@ -72,6 +76,15 @@ impl Driver<'_> {
         let token = epoll::EventData::new_u64(seat_index as u64);
         epoll::add(&self.epoll, &master, token, epoll::EventFlags::IN)
             .doing("poll a terminal", "play fewer users")?;
+        if work.is_measured() {
+            if let (Some(ends), Some(accounts)) = (&mut self.ends, &seat.accounts) {
+                ends.forget(accounts.shell());
+            }
+            seat.accounts = Some(Accounts::of(session, work.group(seat.user, seat.logins)));
+            if let Some(ends) = &mut self.ends {
+                ends.watch(session);
+            }
+        }
         seat.logins += 1;
         seat.terminal = Some(master);
         seat.listener = Listener::new(work.marker());
@@ -89,6 +102,7 @@ impl Driver<'_> {
         let seat = &mut self.seats[seat_index];
         self.outcome.timed_out += 1;
         self.finished.extend(seat.current.take());
+        seat.before = None;
         seat.next_index = self.play.work.next_pass(seat.next_index);
         seat.input = None;
         seat.terminal = None;
@@ -108,6 +122,7 @@ impl Driver<'_> {
         seat.terminal = None;
         seat.phase = Phase::Gone;
         self.outcome.lost += 1;
+        self.settle(seat_index);
         Ok(())
     }
 }

@@ -32,6 +32,7 @@ use self::interaction::Interaction;
 use self::listener::{Ending, Heard};
 use self::seat::{Phase, Seat, to_ns};
 use self::work::Work;
+use crate::accounts::{Ends, Sources};
 use crate::error::{Context, TerminalsError};
 use crate::load::population::Schedule;
 use crate::nursery::Nursery;
@@ -113,6 +114,8 @@ pub struct Outcome {
     pub driver_cpu_s: f64,
     /// True if the observer ended the play before its time.
     pub stopped: bool,
+    /// Sources of what interactions took, where they were read from outside; `None` where they were not.
+    pub accounts: Option<Sources>,
     /// Session number of each user's process, by the number of the user.
     pub sessions: BTreeMap<u32, i32>,
 }
@@ -133,6 +136,10 @@ struct Driver<'a> {
     due: BinaryHeap<Reverse<(u64, usize)>>,
     /// Instants at which a wait may end by time: (instant, number of the seat, login, number of the interaction).
     timers: BinaryHeap<Reverse<(u64, usize, u32, u64)>>,
+    /// Instants at which it is looked again whether a shell sleeps: (instant, number of the seat).
+    settles: BinaryHeap<Reverse<(u64, usize)>>,
+    /// Messages of the ends of processes, where there are any.
+    ends: Option<Ends>,
     /// Sum of the lateness of inputs [ns].
     lateness_ns: u64,
     finished: Vec<Interaction>,
@@ -166,6 +173,9 @@ pub fn drive(
         seats: Vec::new(),
         due: BinaryHeap::new(),
         timers: BinaryHeap::new(),
+        settles: BinaryHeap::new(),
+        // Without the permission, what ended processes waited is unknown, and the rest is measured all the same.
+        ends: if play.work.is_measured() { Ends::open().ok() } else { None },
         lateness_ns: 0,
         finished: Vec::new(),
         started: 0,
@@ -204,6 +214,7 @@ impl Driver<'_> {
             let waiting_to_start = self.admit(now_ns)?;
             self.send_due(nanoseconds(ClockId::Monotonic))?;
             self.expire(nanoseconds(ClockId::Monotonic))?;
+            self.settle_due(nanoseconds(ClockId::Monotonic));
             let until_ns = if waiting_to_start { 0 } else { self.next_action_ns(tick_ns.min(end_ns)) };
             self.wait(until_ns, &mut events)?;
             self.read_events(&mut events)?;
@@ -231,6 +242,7 @@ impl Driver<'_> {
     fn next_action_ns(&self, latest_ns: u64) -> u64 {
         let due_ns = self.due.peek().map_or(u64::MAX, |Reverse((due_ns, _))| *due_ns);
         let due_ns = due_ns.min(self.timers.peek().map_or(u64::MAX, |Reverse(timer)| timer.0));
+        let due_ns = due_ns.min(self.settles.peek().map_or(u64::MAX, |Reverse(settle)| settle.0));
         let elapsed_steps = self.play.schedule.steps.iter().map(|step| self.start_ns + to_ns(step.at_s));
         let now_ns = nanoseconds(ClockId::Monotonic);
         let step_ns = elapsed_steps.filter(|&at_ns| at_ns > now_ns).min().unwrap_or(u64::MAX);
@@ -348,11 +360,17 @@ impl Driver<'_> {
     /// Types the keys of a user that are due; with the last one the interaction begins.
     fn send(&mut self, seat_index: usize) -> Result<(), TerminalsError> {
         let population = self.population(nanoseconds(ClockId::Monotonic));
-        let seat = &mut self.seats[seat_index];
-        let (Some(terminal), Some(input), Phase::Thinking) = (&seat.terminal, &seat.input, &seat.phase)
-        else {
+        let seat = &self.seats[seat_index];
+        let (Some(_), Some(input), Phase::Thinking) = (&seat.terminal, &seat.input, &seat.phase) else {
             return Ok(());
         };
+        // Before the key that begins the interaction: the shell may be at work before the write returns.
+        let begins = input.typed_at(seat.due_ns, nanoseconds(ClockId::Monotonic)) == input.line.len();
+        if begins && seat.accounts.is_some() && !matches!(input.ending, Ending::Nothing) {
+            self.open_accounts(seat_index);
+        }
+        let seat = &mut self.seats[seat_index];
+        let (Some(terminal), Some(input)) = (&seat.terminal, &seat.input) else { return Ok(()) };
         let sent_ns = nanoseconds(ClockId::Monotonic);
         let keys = &input.line[seat.typed..input.typed_at(seat.due_ns, sent_ns).max(seat.typed)];
         let wanted = keys.len();

@@ -7,6 +7,7 @@ use super::Play;
 use super::interaction::{Interaction, wall_offset_us};
 use super::listener::{Ending, Listener};
 use super::work::Input;
+use crate::accounts::{Accounts, Totals};
 use crate::nursery::message::Service;
 
 /// State of a user.
@@ -51,6 +52,12 @@ pub(super) struct Seat {
     pub has_prompt: bool,
     /// Interactions whose prompt has arrived, but not the process's report, by number.
     pub unreported: BTreeMap<u64, Interaction>,
+    /// Accounts of what runs at the terminal, where it is measured from outside.
+    pub accounts: Option<Accounts>,
+    /// Totals before the last key of the current input.
+    pub before: Option<Totals>,
+    /// Completed interaction whose shell may still be at work behind its prompt, with the totals before it.
+    pub settling: Option<(Interaction, Totals)>,
     /// Report that arrived before the driver read its prompt.
     pub early: Option<Service>,
 }
@@ -100,6 +107,7 @@ impl Seat {
             completion_ns: None,
             output_bytes: 0,
             service: None,
+            used: None,
             wall_offset_us: wall_offset_us(),
         };
         Some((interaction, input.ending, input.time_out_ns))

@@ -23,6 +23,7 @@ use thinktime_quantities::Distribution;
 use thinktime_script::{Script, Shell, Step, Terminal, Wait};
 
 use self::host::Host;
+use crate::accounts;
 use crate::driver::listener::Ending;
 use crate::driver::work::{Input, Work};
 use crate::error::{Context, TerminalsError};
@@ -49,6 +50,8 @@ pub struct Typed {
     login_timeout_s: f64,
     /// Folder of the homes on this machine.
     homes: PathBuf,
+    /// Folder of the control groups of the logins on this machine, where such may be made.
+    groups: Option<PathBuf>,
     halves: [String; 2],
     /// Compiled patterns, by the number of the interaction in the script.
     patterns: Vec<Option<Arc<Regex>>>,
@@ -92,8 +95,24 @@ impl Typed {
         let patterns = script.interactions.iter().map(compiled).collect();
         let halves = [random_half()?, random_half()?];
         let homes = scratch.join(format!("thinktime-homes-{}", &random_half()?));
+        let groups = match host {
+            Host::Here => accounts::usable_folder(&format!("thinktime-{}", &random_half()?)),
+            Host::Ssh(_) => None,
+        };
         let (empty, login_timeout_s) = (None, LOGIN_TIMEOUT_S);
-        Ok(Typed { script, terminal, seed, think, empty, host, login_timeout_s, homes, halves, patterns })
+        Ok(Typed {
+            script,
+            terminal,
+            seed,
+            think,
+            empty,
+            host,
+            login_timeout_s,
+            homes,
+            groups,
+            halves,
+            patterns,
+        })
     }
 
     /// The same with another longest time from the start of a login to its first prompt [s].
@@ -153,6 +172,7 @@ impl Typed {
                     arguments: vec!["/bin/sh".into(), "-c".into(), script],
                     environment: environment(&home, self.terminal.shell),
                     homes: Some(self.homes.clone()),
+                    group: self.group(user, login),
                 }
             }
             Host::Ssh(host) => {
@@ -167,6 +187,7 @@ impl Typed {
                     // The whole of it: ssh finds its configuration, its agent and itself there.
                     environment: std::env::vars_os().filter_map(text).collect(),
                     homes: None,
+                    group: None,
                 }
             }
         }
@@ -275,6 +296,14 @@ impl Work for Typed {
 
     fn login_timeout_s(&self) -> f64 {
         self.login_timeout_s
+    }
+
+    fn is_measured(&self) -> bool {
+        self.host == Host::Here
+    }
+
+    fn group(&self, user: u32, login: u32) -> Option<PathBuf> {
+        Some(self.groups.as_ref()?.join(format!("user-{user}.{login}")))
     }
 
     fn host(&self) -> String {
