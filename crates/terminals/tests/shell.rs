@@ -78,9 +78,10 @@ fn both_shells_answer_and_homes_are_removed() {
         let text = script(
             &terminal,
             &[
-                "types = \"cat data/f.txt > seen; mkdir -p $HOME/more\"",
+                // Longer than a busy machine takes from the text that ended the last wait to the prompt behind it.
+                "types = \"cat data/f.txt > seen; mkdir -p $HOME/more\"\nthink = 0.3",
                 "types = \"grep -c {{fruit}} seen\"\nwait_for = \"1\\r\\n\"".replace("\\r\\n", "").as_str(),
-                "types = \"env; set\"",
+                "types = \"env; set\"\nthink = 0.3",
                 "types = \"test $PWD = $HOME && echo at ho''me\"\nwait_for = \"at home\"",
             ],
         );
