@@ -407,6 +407,9 @@ def test_users_log_in_over_ssh_to_homes_that_are_removed(
         == f"ssh://root@127.0.0.1:{port}"
     )
     wait_until(lambda: not list(away.glob("thinktime.*")))
+    assert interactions["service_s"].null_count() == interactions.height
+    page = thinktime("analyse", "response", tmp_path / "run", "--accept-driver-load")
+    assert "this log cannot tell what their inputs took there" in " ".join(page.stdout.split())
 
 
 @over_ssh
@@ -508,6 +511,43 @@ def test_a_driver_that_was_the_load_is_no_result(tmp_path: Path) -> None:
     assert "the driver of this play was the load" in refused["not_applicable"]
     assert accepted["overall"]["response"]["mean"]["value"] > 0.0
     assert accepted["caveats"][0]["kind"] == "driver_was_load"
+
+
+def test_responses_at_a_shell_are_divided(tmp_path: Path) -> None:
+    """A loop takes CPU time, a sleep none, and what is neither CPU time nor a wait is the rest."""
+    script = tmp_path / "work.toml"
+    loop = "sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done'"
+    script.write_text(
+        WAITING.replace("SLEEP", loop).replace("line", "loop")
+        + '[[interaction]]\ncommand = "nap"\ntypes = "sleep 0.2"\n'
+    )
+    script.write_text(script.read_text().replace("loop = {}", "loop = {}\nnap = {}"))
+    run = tmp_path / "run"
+    line = ("play", script, "--users", "1", "--step", "2.5s", "--no-record", "--accept-driver-load")
+    done = thinktime(*line, "--baseline", "0.3s", "-o", run, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    accounts = found["outcome"]["accounts"]
+    assert found["floor"]["service_s"]["median"] is not None
+    log = Log.open(run)
+    assert log.check() == []
+    rows = log.interactions().collect().drop_nulls("completion")
+    cpu = {kind: rows.filter(pl.col("class") == kind)["service_s"].median() for kind in ("loop", "nap")}
+    # Ticks are right on average alone.
+    assert cpu["loop"] > 2 * cpu["nap"] or accounts["cpu_time"] == "processes"
+    assert rows["page_faults_minor"].min() > 0
+    assert rows["read_bytes"].null_count() == 0
+    assert not list(Path("/sys/fs/cgroup").glob("**/thinktime-*/user-1.0"))
+    page = thinktime("analyse", "response", run, "--accept-driver-load", "--format", "json")
+    answer = json.loads(page.stdout)["result"]
+    parts = answer["overall"]["parts"]
+    assert (parts is not None) == accounts["waits"]
+    if parts is not None:
+        sums = [parts[name]["value"] for name in ("service", "cpu_wait", "rest")]
+        io = parts["io_wait"]
+        assert sum(sums) + (io["value"] if io else 0.0) == pytest.approx(parts["response"]["value"])
+        nap = next(group for group in answer["by_class"] if group["label"] == "nap")["parts"]
+        assert nap["rest"]["value"] > 0.19
 
 
 def test_a_driver_that_was_punctual_is_a_result(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -187,7 +187,7 @@ def analyse(
         by_class=by_class if len(names) > 1 else (),
         without=_group(inputs, rest, f"all but {', '.join(without)}", level) if without else None,
         growth=_growth(by_population, level),
-        caveats=(*_of_driver(log), *_caveats(inputs, waited, overall, by_population)),
+        caveats=(*_of_play(log), *_caveats(inputs, waited, overall, by_population)),
     )
 
 
@@ -299,9 +299,20 @@ def _growth(groups: tuple[ResponseGroup, ...], level: float) -> Estimate | None:
     )
 
 
-def _of_driver(log: Log) -> tuple[Caveat, ...]:
+def _of_play(log: Log) -> Iterator[Caveat]:
+    """What the play itself says about its measurements, once for all sessions."""
     problem = facts.driver_problem(log)
-    return () if problem is None else (Caveat("driver_was_load", problem=problem),)
+    if problem is not None:
+        yield Caveat("driver_was_load", problem=problem)
+    plays = [session.facts.table("terminals") for session in facts.sessions(log)]
+    hosts = {play.text("on") for play in plays} - {None}
+    if hosts:
+        yield Caveat("played_elsewhere", hosts=sorted(str(host) for host in hosts))
+    accounts = [play.table("outcome").table("accounts") for play in plays]
+    if any(account.text("cpu_time") == "processes" for account in accounts):
+        yield Caveat("service_by_ticks")
+    if any(account.flag("waits") is False for account in accounts):
+        yield Caveat("waits_unknown")
 
 
 def _caveats(
