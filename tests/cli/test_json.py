@@ -45,6 +45,7 @@ COMMAND_LINES = {
     "systems apl360": "section",
     "scripts": "section",
     "scripts mftn3": "script",
+    f"scripts --from {FIXTURES / 'sessions' / 'v2.cast'} -o made.toml": "section",
     "size run": "size",
     "size --from site.toml": "size",
     "size --from full.toml --users 20,60 --swap-speed 200MB --goal 'throughput > 1/s'": "size",

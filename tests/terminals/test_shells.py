@@ -567,3 +567,75 @@ def test_a_plan_from_python(script: Path) -> None:
     plan = ScriptPlan(script=read(script), users="2", step_s=1.0, seed=4, on="ssh://nowhere.invalid")
     assert plan.lines(1) == plan.lines(1)
     assert plan.lines(1) != plan.lines(2)
+
+
+SESSION = """
+name = "recorded"
+think = 0.3
+[terminal]
+shell = "sh"
+needs = ["script", "sleep"]
+[commands]
+record = {}
+loop = {}
+sleep = {}
+list = {}
+end = {}
+[[interaction]]
+command = "record"
+types = "script -q -f --log-io FOLDER/io.log --log-timing FOLDER/io.timing -c 'sh -i'"
+[[interaction]]
+command = "loop"
+types = "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done"
+[[interaction]]
+command = "sleep"
+types = "sleep 0.3"
+[[interaction]]
+command = "list"
+types = "ls /usr/bin | sort | tail -3"
+[[interaction]]
+command = "end"
+types = "exit"
+[[interaction]]
+command = "end"
+types = "sleep 1000"
+"""
+"""A user who records a session with the real `script`; the prompt of the shell in it is that of the play."""
+
+
+@pytest.mark.skipif(
+    shutil.which("script") is None and os.environ.get("THINKTIME_REQUIRE_ALL") != "1",
+    reason="needs script: apt-get install bsdutils",
+)
+def test_a_recorded_session_takes_what_it_took_when_it_is_played_again(tmp_path: Path) -> None:
+    recording = tmp_path / "recording.toml"
+    recording.write_text(SESSION.replace("FOLDER", str(tmp_path)))
+    common = ("--users", "1", "--baseline", "0s", "--no-record", "--accept-driver-load")
+    done = thinktime("play", recording, *common, "--step", "3.5s", "-o", tmp_path / "first")
+    assert done.returncode == 0, done.stderr
+    again = tmp_path / "again.toml"
+    made = thinktime("scripts", "--from", tmp_path / "io.timing", "-o", again)
+    assert made.returncode == 0, made.stderr
+    typed = [item.types for item in read(recording).interactions][1:4]
+    assert [item.types for item in read(again).interactions][:3] == typed
+    done = thinktime("play", again, *common, "--step", "4s", "--think", "0.1s", "-o", tmp_path / "second")
+    assert done.returncode == 0, done.stderr
+    first, second = (
+        Log.open(tmp_path / name).interactions().sort("due").collect().drop_nulls("completion")
+        for name in ("first", "second")
+    )
+    length = len(read(again).interactions)
+    for place in range(3):
+        recorded = first.row(place + 1, named=True)
+        repeated = second.filter(pl.int_range(pl.len()) % length == place)
+        assert repeated.height >= 2
+        took = ((repeated["completion"] - repeated["sent"]).dt.total_microseconds() / 1e6).to_list()
+        once = (recorded["completion"] - recorded["sent"]).total_seconds()
+        # Others use the machine of the tests too: the spread of a few repetitions, twice as wide.
+        assert min(took) / 2 <= once <= max(took) * 2, (typed[place], once, took)
+        cpu = repeated["service_s"].to_list()
+        assert min(cpu) / 2 - 0.02 <= recorded["service_s"] <= max(cpu) * 2 + 0.02, (
+            typed[place],
+            recorded,
+            cpu,
+        )
