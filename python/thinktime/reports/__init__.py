@@ -170,7 +170,7 @@ def _subtitle(result: Recording) -> str:
         return f"{host}. Simulated for {shown.duration(result.measured_s)} in {intervals}."
     start = f" from {shown.moment(result.first_start)}" if result.first_start else ""
     crowd = None if result.workload is None else recording.users_played(result.workload)
-    played = f" Synthetic users: {crowd}." if crowd else ""
+    played = f" Users played: {crowd}." if crowd else ""
     return f"{host}. Recorded{start} for {shown.duration(result.measured_s)} in {intervals}.{played}"
 
 
