@@ -132,7 +132,8 @@ def test_a_script_is_typed_to_shells_and_its_log_answers(tmp_path: Path, script:
     facts = log.manifest["sessions"][-1]["terminals"]
     assert (facts["workload"]["name"], facts["on"], facts["floor"]) == ("words", None, found["floor"])
     assert list(homes.iterdir()) == []
-    answer = thinktime("analyse", "response", tmp_path / "run", "--format", "json")
+    line = ("analyse", "response", tmp_path / "run", "--accept-driver-load", "--format", "json")
+    answer = thinktime(*line)
     assert answer.returncode == 0, answer.stderr
     overall = json.loads(answer.stdout)["result"]["overall"]
     assert (overall["arrived"], overall["unfinished"]) == (waited.height, outcome["unfinished"])
