@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from thinktime.log import Log
+from thinktime.log import Log, LogWriter
 from thinktime.sources.plans import ScriptPlan
 from thinktime.sources.scripts import Script, builtin, read
 
@@ -512,6 +512,11 @@ def test_a_driver_that_was_the_load_is_no_result(tmp_path: Path) -> None:
     assert "the driver of this play was the load" in refused["not_applicable"]
     assert accepted["overall"]["response"]["mean"]["value"] > 0.0
     assert accepted["caveats"][0]["kind"] == "driver_was_load"
+    # Whoever accepts it when they play need not say so again.
+    with LogWriter.open(run, "resume", source="test") as writer:
+        writer.set("driver_load_accepted", True)
+    answer = thinktime("analyse", "response", run, "--format", "json")
+    assert json.loads(answer.stdout)["result"]["caveats"][0]["kind"] == "driver_was_load"
 
 
 def test_responses_at_a_shell_are_divided(tmp_path: Path) -> None:

@@ -314,9 +314,12 @@ def driver_problem(log: Log) -> str | None:
 
 
 def driver_was_load(log: Log) -> NotApplicable | None:
-    """Reason why nothing about response times follows from the log; None if its driver was not the load."""
+    """Reason why nothing about response times follows from the log.
+
+    None if its driver was not the load, or whoever played accepted it beforehand (`--accept-driver-load`).
+    """
     problem = driver_problem(log)
-    if problem is None:
+    if problem is None or any(session.facts.flag("driver_load_accepted") for session in sessions(log)):
         return None
     return NotApplicable(
         f"the driver of this play was the load: {problem}; its response times are not those of the system",

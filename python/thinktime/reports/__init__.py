@@ -122,6 +122,7 @@ def _of_driver(log: Log, accepted: bool) -> Iterator[str]:
 
     with reading(log):
         problem = facts.driver_problem(log)
+        accepted = accepted or facts.driver_was_load(log) is None
     if problem is not None:
         fate = "are not those of the system" if accepted else "are withheld (--accept-driver-load shows them)"
         yield f"The driver of this play was the load: {problem}. Its response times {fate}."

@@ -277,7 +277,8 @@ def play(
     on_stage : callable, optional
         Called with the name of each stage; returns a context with the callback of its progress.
     accept_driver_load : bool
-        Give the response times of a play whose driver was the load too: they are None otherwise.
+        Give the response times of a play whose driver was the load too: they are None otherwise. The log
+        then has them for every question, with a warning.
 
     Raises
     ------
@@ -313,6 +314,7 @@ def play(
                 force=mode == "replace",
                 interval_s=interval_s,
                 on_progress=progress,
+                facts={"driver_load_accepted": True} if accept_driver_load else None,
             )
     if played.driver_problem is None or accept_driver_load:
         return played

@@ -161,7 +161,7 @@ def measured(logs: Sequence[Log], names: Sequence[str]) -> Measured | NotApplica
     for log in logs:
         inputs = interactions.read(log, ["think_s", "run_delay_s", "waited"])
         problem = facts.driver_problem(log)
-        if problem is not None:
+        if facts.driver_was_load(log) is not None:
             return NotApplicable(
                 f"{log.path.name} has response times that are not those of the system: the driver of this "
                 f"play was the load ({problem})",
