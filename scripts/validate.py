@@ -31,7 +31,7 @@ from thinktime.models.sizing import Machine, fit
 from thinktime.predictions.size import goals
 from thinktime.predictions.size.answer import Plan, Row, size
 from thinktime.predictions.size.measured import Measured, Stretch, measured
-from thinktime.sources import terminals
+from thinktime.sources import plans
 from thinktime.stats.estimate import NotApplicable
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -117,8 +117,8 @@ class Compared:
 def workload(load: str) -> dict[str, object]:
     """Workload of a load: built in, or one class of the mixed one."""
     if load in ("mixed", "prototype"):
-        return dict(terminals.workload(load))
-    mixed = dict(terminals.workload("mixed"))
+        return dict(plans.workload(load))
+    mixed = dict(plans.workload("mixed"))
     (compute,) = (one for one in mixed["classes"] if one["name"] == "compute")  # type: ignore[attr-defined]
     if load == "cpu":
         # 40 ms of CPU time, exponential.

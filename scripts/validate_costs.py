@@ -26,7 +26,8 @@ from thinktime.analyses.overhead import analysis as overhead
 from thinktime.analyses.overhead.claims import MEASURED_DIRECTLY
 from thinktime.analyses.overhead.section import name_of
 from thinktime.log import Log
-from thinktime.sources.terminals import Plan, Terminals, play_into, workload
+from thinktime.sources.plans import Plan, workload
+from thinktime.sources.terminals import Terminals, play_into
 from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:

@@ -43,8 +43,9 @@ if TYPE_CHECKING:
     from thinktime.reports import report
     from thinktime.results import Result
     from thinktime.sources.linux import RecordOptions, record
+    from thinktime.sources.plans import Plan, workload
     from thinktime.sources.simulated import Simulated, simulate, systems
-    from thinktime.sources.terminals import Plan, Played, play, workload
+    from thinktime.sources.terminals import Played, play
     from thinktime.stats.estimate import Estimate, NotApplicable
 
 __version__ = "0.1.0"
@@ -64,9 +65,9 @@ CONTENTS: dict[str, tuple[str, str]] = {
     "record": ("thinktime.sources.linux", "record"),
     "RecordOptions": ("thinktime.sources.linux", "RecordOptions"),
     "play": ("thinktime.sources.terminals", "play"),
-    "Plan": ("thinktime.sources.terminals", "Plan"),
+    "Plan": ("thinktime.sources.plans", "Plan"),
     "Played": ("thinktime.sources.terminals", "Played"),
-    "workload": ("thinktime.sources.terminals", "workload"),
+    "workload": ("thinktime.sources.plans", "workload"),
     "simulate": ("thinktime.sources.simulated", "simulate"),
     "size": ("thinktime.predictions.size.record", "size"),
     "SizePlan": ("thinktime.predictions.size.answer", "Plan"),

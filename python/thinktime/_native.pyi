@@ -213,6 +213,10 @@ class _InteractionDemand(TypedDict):
     high_s: float
     response_s: float
 
+class _PlayAccounts(TypedDict):
+    cpu_time: Literal["group", "processes"]
+    waits: bool
+
 class _PlayOutcome(TypedDict):
     elapsed_s: float
     completed: int
@@ -227,6 +231,7 @@ class _PlayOutcome(TypedDict):
     lost: int
     driver_cpu_s: float
     stopped: bool
+    accounts: _PlayAccounts | None
     sessions: dict[str, int]
 
 class _StepSummary(TypedDict):
@@ -254,6 +259,7 @@ class _ScriptOptions(TypedDict):
     scratch: str
     baseline_s: float
     on: str | None
+    login_timeout_s: float
 
 class _PlannedLine(TypedDict):
     command: str

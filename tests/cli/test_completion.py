@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from thinktime.log import Log
+from thinktime.sources.plans import WORKLOADS
 from thinktime.sources.scripts import builtin, read
 from thinktime.sources.simulated import find, simulate, systems
-from thinktime.sources.terminals import WORKLOADS
 from thinktime.studies import STUDIES
 
 CODE = "import sys; sys.argv[0] = 'thinktime'; from thinktime.cli import main; main()"

@@ -45,6 +45,7 @@ COMMAND_LINES = {
     "systems apl360": "section",
     "scripts": "section",
     "scripts mftn3": "script",
+    f"scripts --from {FIXTURES / 'sessions' / 'v2.cast'} -o made.toml": "section",
     "size run": "size",
     "size --from site.toml": "size",
     "size --from full.toml --users 20,60 --swap-speed 200MB --goal 'throughput > 1/s'": "size",
@@ -59,7 +60,8 @@ COMMAND_LINES = {
     "predict paging --levels 2": "document",
     "doctor": "examination",
     "record -o recorded --interval 0.1s --duration 0.3s": "recording",
-    "play empty -o played --users 1 --step 0.5s --baseline 0s --no-record --think 0.1s": "play",
+    "play empty -o played --users 1 --step 0.5s --baseline 0s --no-record --think 0.1s "
+    "--accept-driver-load": "play",
     "play login-node --users 2 --dry-run": "lines",
     "config": "config",
 }

@@ -258,6 +258,19 @@ def written(folder: Path, name: str, text: str) -> Path:
     return path
 
 
+def hostile_session(folder):
+    """Asciicast of a prompt made of payloads, at which two lines of payloads were typed and answered."""
+    events, now = [[0.1, "o", "$ "]], 0.2
+    for line in (f"echo {IN_A_PATH}", "ls"):
+        for key in line:
+            events += [[now, "i", key], [now, "o", key]]
+            now += 0.01
+        events += [[now, "i", "\r"], [now, "o", "\r\n"], [now + 0.1, "o", f"{ALL}\r\n$ "]]
+        now += 1.0
+    lines = [{"version": 2, "width": 80, "height": 24, "env": {"SHELL": ALL}}, *events]
+    return written(folder, f"{IN_A_PATH}.cast", "\n".join(map(json.dumps, lines)) + "\n")
+
+
 MESSAGES = {
     "record": lambda folder: [
         ("record", "-o", taken(folder)),
@@ -315,6 +328,15 @@ MESSAGES = {
         ("scripts", "--check", script(folder, name=ALL, command=ALL)),
         ("scripts", "--check", written(folder, "t.toml", f'name = "x"\n{json.dumps(ALL)} = 1\n')),
         ("scripts", "--check", folder / IN_A_PATH),
+        ("scripts", "--from", folder / IN_A_PATH, "-o", folder / "made.toml"),
+        ("scripts", "--from", hostile_session(folder), "-o", folder / "made.toml"),
+        (
+            "scripts",
+            "--from",
+            written(folder, "e.cast", json.dumps({"version": ALL})),
+            "-o",
+            folder / "f.toml",
+        ),
     ],
     "report": lambda folder: [("report", folder / IN_A_PATH), ("report", unread_log(folder))],
     "analyse": lambda folder: [

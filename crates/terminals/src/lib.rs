@@ -11,6 +11,7 @@
 //! - [`load`]: the work of an interaction, the number of users over time, and the random numbers;
 //! - [`driver`]: types the inputs, reads the output, and times both;
 //! - [`nursery`]: starts the users' processes, and ensures that none outlives the play;
+//! - [`accounts`]: what the programs of a shell took, read from outside;
 //! - [`shell`]: users who type the lines of a script to a real shell, here or over ssh;
 //! - [`user`]: the code of those processes, and measurements of the cost of a fork, page fault or context switch;
 //! - [`play`](mod@play): calibration, baseline and play, written to a log.
@@ -21,6 +22,7 @@
 //! kernel's, on most kernels sampled at the tick; the sum is exact. CPU time of children that only end counts as
 //! system time here, though the kernel counts it as user time.
 
+pub mod accounts;
 pub mod driver;
 mod error;
 pub mod interval;

@@ -342,7 +342,7 @@ pub(crate) fn into_log(
     facts: &dyn Fn(Option<&Outcome>) -> Json,
 ) -> Result<Played, TerminalsError> {
     // Tables are declared before the first user types: a failure of the log must not cost a play.
-    let mut register = Register::open(writer)?;
+    let mut register = Register::open(writer, play.work.is_measured())?;
     // Already now: the log of a play that is killed then describes the play.
     writer_of(writer)?.set("terminals", facts(None))?;
     // The observer notices a change of the population, the next append writes it.
@@ -375,7 +375,10 @@ pub(crate) fn into_log(
     for (kind, _, detail) in incidents.iter().filter(|(_, count, _)| *count > 0) {
         writer_of(writer)?.incident(kind, detail)?;
     }
-    writer_of(writer)?.set("terminals", facts(Some(&outcome)))?;
+    let mut described = facts(Some(&outcome));
+    // Whoever reads the log must not take the times for those of the system.
+    described["outcome"]["driver_problem"] = json!(driver_problem);
+    writer_of(writer)?.set("terminals", described)?;
     Ok(Played { outcome, steps, driver_problem })
 }
 
@@ -474,8 +477,8 @@ struct Tally {
 
 impl Register<'_> {
     /// A register for the log of `writer`, with its tables declared.
-    fn open(writer: &SharedWriter) -> Result<Register<'_>, TerminalsError> {
-        let schema = schema();
+    fn open(writer: &SharedWriter, is_measured: bool) -> Result<Register<'_>, TerminalsError> {
+        let schema = schema(is_measured);
         let mut locked = writer_of(writer)?;
         let interactions = locked.declare(schema.clone())?;
         let events = locked.declare(vocabulary::events())?;

@@ -2,10 +2,12 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 use thinktime_script::Script;
+use thinktime_terminals::accounts::Clock;
 use thinktime_terminals::driver::interaction::Interaction;
 use thinktime_terminals::driver::{Outcome, Play, Verdict, drive};
 use thinktime_terminals::load::population::Schedule;
@@ -76,9 +78,10 @@ fn both_shells_answer_and_homes_are_removed() {
         let text = script(
             &terminal,
             &[
-                "types = \"cat data/f.txt > seen; mkdir -p $HOME/more\"",
+                // Longer than a busy machine takes from the text that ended the last wait to the prompt behind it.
+                "types = \"cat data/f.txt > seen; mkdir -p $HOME/more\"\nthink = 0.3",
                 "types = \"grep -c {{fruit}} seen\"\nwait_for = \"1\\r\\n\"".replace("\\r\\n", "").as_str(),
-                "types = \"env; set\"",
+                "types = \"env; set\"\nthink = 0.3",
                 "types = \"test $PWD = $HOME && echo at ho''me\"\nwait_for = \"at home\"",
             ],
         );
@@ -207,6 +210,60 @@ fn what_runs_in_the_background_ends_with_the_play() {
     }
 }
 
+/// CPU time of a process of its own that runs `script`, by the kernel's account of waited-for children [s].
+fn cpu_of(script: &str) -> f64 {
+    let usage = || {
+        let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+        // SAFETY: `usage` is a writable rusage, and valid in any case as it is all zero.
+        let usage = unsafe {
+            libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr());
+            usage.assume_init()
+        };
+        let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 * 1e-6;
+        seconds(usage.ru_utime) + seconds(usage.ru_stime)
+    };
+    let before_s = usage();
+    assert!(Command::new("sh").args(["-c", script]).status().expect("sh").success());
+    usage() - before_s
+}
+
+#[test]
+fn the_cpu_time_of_an_interaction_is_that_of_its_programs() {
+    // In a child of the shell, which ends, and in the shell itself, each then waits.
+    let lines = [
+        "sh -c 'i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; sleep 0.1'",
+        "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; sleep 0.1",
+        "sleep 0.3",
+    ];
+    let scratch = scratch();
+    let types: Vec<String> = lines.iter().map(|line| format!("types = \"{line}\"")).collect();
+    let types: Vec<&str> = types.iter().map(String::as_str).collect();
+    let run = run(&script("shell = \"sh\"", &types), "1", 12, scratch.path(), false);
+    let measured = |place: u64| -> Vec<f64> {
+        let of_line = run.interactions.iter().filter(|one| one.index % 3 == place);
+        of_line.filter(|one| one.completion_ns.is_some()).filter_map(Interaction::service_s).collect()
+    };
+    let median = |mut values: Vec<f64>| {
+        values.sort_by(f64::total_cmp);
+        values[values.len() / 2]
+    };
+    let accounts = run.outcome.accounts.expect("measured");
+    let step_s = if accounts.cpu_time == Clock::Group { 0.0 } else { 0.02 };
+    for (place, line) in lines.iter().enumerate().take(2) {
+        // The same loop without a terminal, a few times: clocks of a shared machine are not steady.
+        let loops_s: Vec<f64> = (0..4).map(|_| cpu_of(line)).collect();
+        let (low_s, high_s) =
+            (loops_s.iter().fold(f64::MAX, |a, b| a.min(*b)), loops_s.iter().fold(0.0f64, |a, b| a.max(*b)));
+        let found_s = median(measured(place as u64));
+        assert!(
+            found_s > 0.7 * low_s - step_s && found_s < 1.4 * high_s + step_s,
+            "{line}: {found_s} s, {loops_s:?}"
+        );
+    }
+    let asleep = measured(2);
+    assert!(asleep.len() >= 3 && median(asleep.clone()) < 0.02 + step_s, "{asleep:?}");
+}
+
 #[test]
 fn an_open_loop_keeps_its_due_times() {
     let scratch = scratch();
@@ -231,7 +288,11 @@ fn a_shell_that_cannot_start_is_an_error_with_its_words() {
     let error = drive(&nursery, &play, &mut |_| Ok(()), &mut |_| Verdict::Continue)
         .expect_err("no shell")
         .to_string();
-    assert!(error.contains("user 1: ended before the first prompt") && error.contains("mkdir"), "{error}");
+    assert!(
+        error.contains("user 1: the login on this machine ended before the first prompt")
+            && error.contains("mkdir"),
+        "{error}"
+    );
     assert!(begun.elapsed() < Duration::from_secs(50));
 }
 

@@ -69,8 +69,8 @@ def scripts() -> list[str]:
 
 def workloads() -> list[str]:
     """Names of the built-in workloads, and of the scripts that can be typed to a shell."""
+    from thinktime.sources.plans import WORKLOADS
     from thinktime.sources.scripts import builtin, read
-    from thinktime.sources.terminals import WORKLOADS
 
     return [*WORKLOADS, *(name for name in builtin() if read(name).is_for_terminals)]
 

@@ -78,7 +78,8 @@ def _play(
     terminals: Terminals, interruption: Interruption, output: Path, play_s: float, seed: int, force: bool
 ) -> None:
     from thinktime.cli.progress import StageProgress
-    from thinktime.sources.terminals import Plan, play_into, workload
+    from thinktime.sources.plans import Plan, workload
+    from thinktime.sources.terminals import play_into
 
     mixed = workload("mixed")
     rehearsal = Plan(

@@ -15,8 +15,9 @@ from thinktime.quantity import parse_bytes, parse_seconds
 
 if TYPE_CHECKING:
     from thinktime._native import _Distribution, _Workload
+    from thinktime.sources.plans import Plan, ScriptPlan
     from thinktime.sources.scripts import Script
-    from thinktime.sources.terminals import Plan, Played, ScriptPlan
+    from thinktime.sources.terminals import Played
 
 
 Users = Annotated[
@@ -75,9 +76,31 @@ Scratch = Annotated[
     typer.Option("--scratch", metavar="DIR", help="Folder of the users' scratch files, or of their homes."),
 ]
 Show = Annotated[bool, typer.Option("--show", help="Print the workload or the script as JSON; play nothing.")]
+LoginTimeout = Annotated[
+    str,
+    typer.Option(
+        "--login-timeout",
+        metavar="TIME",
+        help="Longest time from the start of the login of a script's user to the first prompt.",
+    ),
+]
+Accept = Annotated[
+    bool,
+    typer.Option(
+        "--accept-driver-load",
+        help="Show response times, and exit with status 0, even if the driver of the play was the load.",
+    ),
+]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Print all that the users of a script would type; start nothing.")
 ]
+
+
+class _Login(TypedDict):
+    """How the users of a script log in."""
+
+    on: str
+    timeout_s: float
 
 
 class _Common(TypedDict):
@@ -99,6 +122,7 @@ def command(
     ramp: Ramp = "",
     think: Think = None,
     on: On = "",
+    login_timeout: LoginTimeout = "60s",
     open_loop: Annotated[
         bool, typer.Option("--open-loop", help="Each user types every --think, whatever the system does.")
     ] = False,
@@ -116,6 +140,7 @@ def command(
     baseline: Baseline = "4s",
     force: Annotated[bool, typer.Option("--force", help="Replace an existing log.")] = False,
     form: Annotated[SectionForm, typer.Option("--format", help="Format of the results.")] = "text",
+    accept_driver_load: Accept = False,
     show: Show = False,
     dry_run: DryRun = False,
 ) -> None:
@@ -123,7 +148,8 @@ def command(
 
     An interaction is a line typed at a prompt and all the work it requests, up to the next prompt. Each
     interaction becomes a row of the log's table `interactions`. The machine's counters are recorded in the
-    same log, with each user's session as a user. Ctrl-C ends the play and keeps the log.
+    same log, with each user's session as a user. Ctrl-C ends the play and keeps the log. If the driver itself
+    was the load, response times are not shown, and the exit status is 1.
 
     Examples:
 
@@ -154,7 +180,8 @@ def command(
         "scratch": scratch or Path(tempfile.gettempdir()),
         "baseline_s": parse_seconds(baseline, "--baseline"),
     }
-    plan = _plan(workload, chosen, common, think, on, dry_run)
+    login = parse_seconds(login_timeout, "--login-timeout")
+    plan = _plan(workload, chosen, common, _Login(on=on, timeout_s=login), think, dry_run)
     if dry_run:
         _print_lines(cast("ScriptPlan", plan), form)
         return
@@ -166,10 +193,11 @@ def command(
         raise InputError(
             f"{output}: already exists; use --force to replace a log, or -o to choose another name"
         )
-    played, status = _play(plan, output, force, interval_s)
+    played, status = _play(plan, output, force, interval_s, accept_driver_load)
     _print(played, output, form)
-    if status:
-        raise SystemExit(status)
+    refused = _print_doubts(played, accept_driver_load)
+    if status or refused:
+        raise SystemExit(status or 1)
 
 
 def _chosen(name: str, burst: int | None, array: str) -> Script | _Workload:
@@ -184,15 +212,26 @@ def _chosen(name: str, burst: int | None, array: str) -> Script | _Workload:
 
 
 def _plan(
-    name: str, chosen: Script | _Workload, common: _Common, think: str | None, on: str, dry_run: bool
+    name: str,
+    chosen: Script | _Workload,
+    common: _Common,
+    login: _Login,
+    think: str | None,
+    dry_run: bool,
 ) -> Plan | ScriptPlan:
+    from thinktime.sources.plans import Plan, ScriptPlan
     from thinktime.sources.scripts import Script
-    from thinktime.sources.terminals import Plan, ScriptPlan
 
     if isinstance(chosen, Script):
-        return ScriptPlan(script=chosen, think=_think(think) if think else None, on=on or None, **common)
-    if on or dry_run:
-        option = f"--on {on}" if on else "--dry-run"
+        return ScriptPlan(
+            script=chosen,
+            think=_think(think) if think else None,
+            on=login["on"] or None,
+            login_timeout_s=login["timeout_s"],
+            **common,
+        )
+    if login["on"] or dry_run:
+        option = f"--on {login['on']}" if login["on"] else "--dry-run"
         raise InputError(f"{option}: {name} is no script; `thinktime scripts` lists those there are")
     return Plan(workload=chosen, think=_think(think or "exponential(mean=2s)"), **common)
 
@@ -226,7 +265,7 @@ def _print_lines(plan: ScriptPlan, form: SectionForm) -> None:
 
 
 def _workload(name: str, burst_ms: int | None, array: str) -> _Workload:
-    from thinktime.sources.terminals import compute_loop, read_workload, workload
+    from thinktime.sources.plans import compute_loop, read_workload, workload
 
     is_file = name.endswith(".json") or "/" in name
     chosen = read_workload(Path(name)) if is_file else workload(name)
@@ -251,7 +290,9 @@ def _think(text: str) -> _Distribution:
         raise InputError(f"--think {error}") from None
 
 
-def _play(plan: Plan | ScriptPlan, output: Path, force: bool, interval_s: float | None) -> tuple[Played, int]:
+def _play(
+    plan: Plan | ScriptPlan, output: Path, force: bool, interval_s: float | None, accept_driver_load: bool
+) -> tuple[Played, int]:
     """Result, and the status of the signal that ended the play; 0 for none."""
     from thinktime.cli.progress import StageProgress
     from thinktime.sources.terminals import Interruption, play
@@ -265,7 +306,14 @@ def _play(plan: Plan | ScriptPlan, output: Path, force: bool, interval_s: float 
 
         mode: Literal["create", "replace"] = "replace" if force else "create"
         try:
-            played = play(output, plan, mode=mode, interval_s=interval_s, on_stage=on_stage)
+            played = play(
+                output,
+                plan,
+                mode=mode,
+                interval_s=interval_s,
+                on_stage=on_stage,
+                accept_driver_load=accept_driver_load,
+            )
         except WorkError as error:
             # In the first stage there is no log yet.
             if not interruption.requested or len(reached) > 1:
@@ -315,7 +363,6 @@ def _print(played: Played, output: Path, form: SectionForm) -> None:
     asked, started = played.users_asked, played.users_started
     late = ": a step must last until its users are there; give a longer --step" if started < asked else ""
     messages.line(f"{crowd_words(asked, started, played.users_active)}{late}")
-    _print_doubts(played)
     if outcome["stopped"]:
         messages.failure("thinktime: stopped before the end; the log holds the part played")
     messages.line(f"{output}")
@@ -331,8 +378,8 @@ def _print_floor(played: Played) -> None:
     )
 
 
-def _print_doubts(played: Played) -> None:
-    """Print what makes response times other than those of the system."""
+def _print_doubts(played: Played, accept_driver_load: bool) -> bool:
+    """Print what makes response times other than those of the system; true if they are no result at all."""
     unexpected = played.outcome["unexpected_prompts"]
     if unexpected:
         messages.failure(
@@ -340,9 +387,16 @@ def _print_doubts(played: Played) -> None:
             "an earlier one still ran, so that response times are of the wrong lines; let the script wait "
             "for the prompt, or think longer"
         )
-    if played.driver_problem is not None:
-        messages.failure(
-            f"thinktime: the driver was the load: {played.driver_problem}; these response times are not "
-            "those of the system alone: play fewer users, let them think longer, or use --on from another "
-            "machine"
-        )
+    if played.driver_problem is None:
+        return False
+    withheld = (
+        "these response times are not those of the system"
+        if accept_driver_load
+        else "response times are not shown, since they are not those of the system; the log has them, and "
+        "--accept-driver-load shows them"
+    )
+    messages.failure(
+        f"thinktime: the driver was the load: {played.driver_problem}; {withheld}: play fewer users, let "
+        "them think longer, or use --on from another machine"
+    )
+    return not accept_driver_load

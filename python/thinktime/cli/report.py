@@ -46,6 +46,13 @@ def command(
             show_default=False,
         ),
     ] = None,
+    accept_driver_load: Annotated[
+        bool,
+        typer.Option(
+            "--accept-driver-load",
+            help="Show the response times of a play whose driver was the load all the same.",
+        ),
+    ] = False,
 ) -> None:
     """Report on a log: how busy the machine is, what limits it, what each kind of request costs.
 
@@ -65,10 +72,14 @@ def command(
     chosen = form or destination.form_of(output)
     destination.check(output, force, chosen)
     is_short = not everything if everything is not None else output is None and sys.stdout.isatty()
-    destination.write(output, _rendered(logs, chosen, destination.width(output), is_short=is_short))
+    width = destination.width(output)
+    text = _rendered(logs, chosen, width, is_short=is_short, accept_driver_load=accept_driver_load)
+    destination.write(output, text)
 
 
-def _rendered(logs: list[Path], form: destination.Form, width: int, *, is_short: bool) -> str:
+def _rendered(
+    logs: list[Path], form: destination.Form, width: int, *, is_short: bool, accept_driver_load: bool
+) -> str:
     from thinktime.documents.render import render
     from thinktime.log import Log
     from thinktime.log.border import reading
@@ -80,7 +91,7 @@ def _rendered(logs: list[Path], form: destination.Form, width: int, *, is_short:
     opened = [Log.open(path) for path in logs]
     with counted("reading") as show:
         with reading(*opened):
-            document = report(*opened, on_progress=show)
+            document = report(*opened, on_progress=show, accept_driver_load=accept_driver_load)
         if form == "text" and is_short:
             return _short(document, logs, width)
         if show is not None:

@@ -105,7 +105,7 @@ def users(label: str) -> str:
 
 
 def crowd_words(asked: int | None, started: int | None, active: float | None) -> str | None:
-    """Synthetic users asked for, started, and active (mean of the intervals with any); None if unknown."""
+    """Users asked for, started, and active (mean of the intervals with any); None if unknown."""
     parts = [
         None if asked is None else f"{shown.count(asked, 'user')} asked for",
         None if started is None else f"{shown.number(started)} started",

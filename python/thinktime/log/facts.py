@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from thinktime.log.log import LogError
-from thinktime.stats.estimate import Caveat
+from thinktime.stats.estimate import Caveat, NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.log import Log
@@ -306,6 +306,30 @@ def chosen_loads(log: Log) -> str | None:
         if isinstance(users, str) and ".." in users:
             return users
     return None
+
+
+def driver_problem(log: Log) -> str | None:
+    """Why the response times of a play are those of its driver too (``it took 61 % of a CPU``); else None."""
+    for session in sessions(log):
+        problem = session.facts.table("terminals").table("outcome").text("driver_problem")
+        if problem is not None:
+            return problem
+    return None
+
+
+def driver_was_load(log: Log) -> NotApplicable | None:
+    """Reason why nothing about response times follows from the log.
+
+    None if its driver was not the load, or whoever played accepted it beforehand (`--accept-driver-load`).
+    """
+    problem = driver_problem(log)
+    if problem is None or any(session.facts.flag("driver_load_accepted") for session in sessions(log)):
+        return None
+    return NotApplicable(
+        f"the driver of this play was the load: {problem}; its response times are not those of the system",
+        "play again with fewer users or longer think times, or from another machine (--on ssh://HOST); "
+        "--accept-driver-load shows the figures all the same",
+    )
 
 
 def caveats_of_users(*logs: Log) -> tuple[Caveat, ...]:

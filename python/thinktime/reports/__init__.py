@@ -23,7 +23,9 @@ Show = Callable[..., None]
 """Callback ``(done, total=..., stage=...)``: questions answered, all of them, and the one that comes now."""
 
 
-def report(*logs: Log | str | Path, on_progress: Show | None = None) -> Document:
+def report(
+    *logs: Log | str | Path, on_progress: Show | None = None, accept_driver_load: bool = False
+) -> Document:
     """Report of one log, or of several with their comparison first; `thinktime.render` makes a page of it.
 
     Parameters
@@ -32,6 +34,8 @@ def report(*logs: Log | str | Path, on_progress: Show | None = None) -> Document
         One or more.
     on_progress : callable, optional
         Called before each question with the number answered, and with ``total`` and ``stage`` by name.
+    accept_driver_load : bool
+        Show the response times of a play whose driver was the load: they are withheld otherwise.
 
     Raises
     ------
@@ -47,18 +51,19 @@ def report(*logs: Log | str | Path, on_progress: Show | None = None) -> Document
     """
     from thinktime.log import Log
 
-    return build([item if isinstance(item, Log) else Log.open(item) for item in logs], on_progress)
+    opened = [item if isinstance(item, Log) else Log.open(item) for item in logs]
+    return build(opened, on_progress, accept_driver_load=accept_driver_load)
 
 
-def build(logs: Sequence[Log], show: Show | None = None) -> Document:
+def build(logs: Sequence[Log], show: Show | None = None, *, accept_driver_load: bool = False) -> Document:
     """Report of logs that are open, at least one; `show` is told of each question."""
     if not logs:
         raise InputError("logs: none is given; a report needs at least one")
-    documents = [_of_one(log, show) for log in logs]
+    documents = [_of_one(log, show, accept_driver_load) for log in logs]
     return documents[0] if len(documents) == 1 else _joined(logs, documents)
 
 
-def _of_one(log: Log, show: Show | None = None) -> Document:
+def _of_one(log: Log, show: Show | None, accept_driver_load: bool) -> Document:
     from thinktime.analyses import QUESTIONS
     from thinktime.analyses.recording import section as recording
     from thinktime.log.border import changes, reading
@@ -68,14 +73,15 @@ def _of_one(log: Log, show: Show | None = None) -> Document:
 
     changed = changes([log])
     unfinished = (f"{log.unfinished}.",) if log.unfinished else ()
-    warnings = tuple(Finding(text=text, tone="warning") for text in (*changed, *unfinished))
+    overloaded = _of_driver(log, accept_driver_load)
+    warnings = tuple(Finding(text=text, tone="warning") for text in (*changed, *unfinished, *overloaded))
     cards = (CHANGED,) if changed else ()
     results, sections = {}, []
     asked = [question for question in QUESTIONS if question.in_report]
     for number, question in enumerate(asked):
         if show is not None:
             show(number, total=len(asked), stage=f"{log.path}: {question.name}")
-        results[question.name], section = _answered(question, log)
+        results[question.name], section = _answered(question, log, accept_driver_load)
         if section is not None:
             sections.append(section)
     with reading(log):
@@ -109,7 +115,20 @@ CHANGED = Highlight(
 """Card before all others of a log that fails its checksums."""
 
 
-def _answered(question: Question, log: Log) -> tuple[Any, Section | None]:
+def _of_driver(log: Log, accepted: bool) -> Iterator[str]:
+    """What a play whose driver was the load has to say first."""
+    from thinktime.log import facts
+    from thinktime.log.border import reading
+
+    with reading(log):
+        problem = facts.driver_problem(log)
+        accepted = accepted or facts.driver_was_load(log) is None
+    if problem is not None:
+        fate = "are not those of the system" if accepted else "are withheld (--accept-driver-load shows them)"
+        yield f"The driver of this play was the load: {problem}. Its response times {fate}."
+
+
+def _answered(question: Question, log: Log, accept_driver_load: bool) -> tuple[Any, Section | None]:
     """Result of a question and its section, if it has one; where damage prevents the answer, the reason."""
     from thinktime.documents.wording import refused
     from thinktime.log import LogError
@@ -117,6 +136,8 @@ def _answered(question: Question, log: Log) -> tuple[Any, Section | None]:
     from thinktime.stats.estimate import NotApplicable
 
     options = question.options()
+    if accept_driver_load and hasattr(options, "accept_driver_load"):
+        options = replace(options, accept_driver_load=True)
     try:
         with reading(log):
             result = question.analyse(log, options)
@@ -150,7 +171,7 @@ def _subtitle(result: Recording) -> str:
         return f"{host}. Simulated for {shown.duration(result.measured_s)} in {intervals}."
     start = f" from {shown.moment(result.first_start)}" if result.first_start else ""
     crowd = None if result.workload is None else recording.users_played(result.workload)
-    played = f" Synthetic users: {crowd}." if crowd else ""
+    played = f" Users played: {crowd}." if crowd else ""
     return f"{host}. Recorded{start} for {shown.duration(result.measured_s)} in {intervals}.{played}"
 
 

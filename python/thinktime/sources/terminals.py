@@ -1,10 +1,5 @@
 """Interactive users at real terminals, recorded in a log: synthetic ones, or those who type a script.
 
-A script (`ScriptPlan`) is typed to a shell, on pseudo-terminals of this machine or over ssh. The workload of
-a `Plan` is the prototype process of B. J. Brachman, "A model of the UNIX time-sharing system under disk
-saturation" (M.Sc. thesis, University of British Columbia, 1983), chapter 4. The choices that the thesis
-leaves open are documented in ``crates/terminals/src/load/workload.rs``.
-
 A small separate process starts the users' processes, so that `Terminals` works together with any library and
 any number of threads.
 """
@@ -13,47 +8,34 @@ from __future__ import annotations
 
 import signal
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from thinktime import _native
-from thinktime.errors import InputError, WorkError, offered
+from thinktime.errors import InputError, WorkError
 from thinktime.log import Log, LogError, LogWriter
 from thinktime.log.users import crowd
 from thinktime.results import Result
-from thinktime.sources import room
 from thinktime.sources.linux import Recording, RecordOptions, session
-from thinktime.sources.scripts import Script
+from thinktime.sources.plans import Plan, ScriptPlan, checked
 
 if TYPE_CHECKING:
     from thinktime._native import (
         _Baseline,
         _DirectCost,
-        _Distribution,
         _InteractionDemand,
-        _PlannedLine,
         _Played,
-        _PlayOptions,
         _PlayOutcome,
         _PlayProgress,
         _Prepared,
         _RecordSummary,
-        _Schedule,
-        _ScriptOptions,
         _StepSummary,
-        _Workload,
     )
-
-Value = TypeVar("Value")
-
-WORKLOADS = ("prototype", "mixed", "empty")
-"""Names of the built-in workloads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,240 +58,6 @@ class Progress:
 
 OnProgress = Callable[[Progress], bool]
 """Callback, called with the progress five times per second; a result of False ends the play."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """Options of a play.
-
-    Parameters
-    ----------
-    workload : dict
-        Classes of interactions with their distributions, as `workload` gives them.
-    users : str
-        ``"12"``, ``"1..12"`` or ``"1..12..3"``.
-    step_s : float
-        Duration of each number of users, s.
-    think : dict or str
-        Distribution of the think time, s: ``{"kind": "exponential", "mean": 2.0}`` or
-        ``"exponential(mean=2s)"``.
-    seed : int
-        Seed of all random streams; each user, purpose and interaction has its own stream.
-    open_loop : bool
-        Inputs are due at intervals of `think`, whatever the system does.
-    ramp_s : float, optional
-        Time over which the users are added evenly, instead of in steps, s.
-    scratch : Path
-        Folder of the scratch files, which have no names and disappear with their processes.
-    baseline_s : float
-        Duration of the empty interactions played before, s; 0 omits the baseline.
-    """
-
-    workload: _Workload
-    users: str
-    step_s: float
-    think: _Distribution | str
-    seed: int
-    open_loop: bool = False
-    ramp_s: float | None = None
-    scratch: Path = field(default_factory=lambda: Path(tempfile.gettempdir()))
-    baseline_s: float = 4.0
-
-    def schedule(self) -> _Schedule:
-        """Numbers of users over time: ``{"steps": [{"at_s", "users"}], "end_s"}``.
-
-        Raises
-        ------
-        InputError
-            `users`, `step_s` or `ramp_s` cannot be played.
-        """
-        return _checked(_native.schedule, self.users, self.step_s, self.ramp_s)
-
-    def playable(self) -> _Schedule:
-        """`schedule`, after a look at whether this machine has room for so many users.
-
-        Raises
-        ------
-        InputError
-            As `schedule`, or more users than this machine can start.
-        """
-        found = self.schedule()
-        room.check(max(step["users"] for step in found["steps"]), self.workload["array_bytes"])
-        return found
-
-    def options(self) -> _PlayOptions:
-        """All fields as the native player takes them."""
-        return {
-            "workload": self.workload,
-            "users": self.users,
-            "step_s": self.step_s,
-            "think": self.think,
-            "seed": self.seed,
-            "open_loop": self.open_loop,
-            "ramp_s": self.ramp_s,
-            "baseline_s": self.baseline_s,
-            "scratch": str(self.scratch),
-        }
-
-
-SHELL_BYTES = 1_000_000
-"""Least memory of a shell and what it starts: its own data and stack."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScriptPlan:
-    """Options of a play of a script that users type to a shell.
-
-    Parameters
-    ----------
-    script : Script
-        Script with a table ``[terminal]``, as `thinktime.sources.scripts.read` gives it.
-    users : str
-        ``"12"``, ``"1..12"`` or ``"1..12..3"``.
-    step_s : float
-        Duration of each number of users, s.
-    seed : int
-        Seed of think times and typing; each user and interaction has its own stream.
-    think : dict or str, optional
-        Distribution of the think time in place of those of the script, s.
-    open_loop : bool
-        Inputs are due at intervals of the think time, whatever the system does.
-    ramp_s : float, optional
-        Time over which the users are added evenly, instead of in steps, s.
-    scratch : Path
-        Folder of the users' homes on this machine, which are removed after the play.
-    baseline_s : float
-        Duration for which empty commands are typed before, on the same channel, s; 0 omits this.
-    on : str, optional
-        Host on which the users log in, ``"ssh://[user@]host[:port]"``; this machine if it is not given.
-        ``{{user}}`` in the user's name stands for the number of the user.
-    """
-
-    script: Script
-    users: str
-    step_s: float
-    seed: int
-    think: _Distribution | str | None = None
-    open_loop: bool = False
-    ramp_s: float | None = None
-    scratch: Path = field(default_factory=lambda: Path(tempfile.gettempdir()))
-    baseline_s: float = 4.0
-    on: str | None = None
-
-    def schedule(self) -> _Schedule:
-        """Numbers of users over time: ``{"steps": [{"at_s", "users"}], "end_s"}``.
-
-        Raises
-        ------
-        InputError
-            `users`, `step_s` or `ramp_s` cannot be played.
-        """
-        return _checked(_native.schedule, self.users, self.step_s, self.ramp_s)
-
-    def playable(self) -> _Schedule:
-        """`schedule`, after a look at this machine's room for so many users, and at the programs of the host.
-
-        Raises
-        ------
-        InputError
-            As `schedule`, more users than this machine can start, a host that cannot be reached, or one
-            without a program that the script needs; the message names all of these.
-        """
-        found = self.schedule()
-        room.check(max(step["users"] for step in found["steps"]), SHELL_BYTES)
-        missing = _checked(_native.missing_programs, self.options())
-        if missing:
-            raise InputError(
-                f"{self.script.name}: {self.on or 'this machine'} lacks what the script needs: "
-                f"{', '.join(missing)}; install it there, or change the script"
-            )
-        return found
-
-    def lines(self, user: int) -> list[_PlannedLine]:
-        """What user number `user`, from 1, types in one pass of the script.
-
-        Each line has its ``command``, ``types``, the ``think_s`` from the end of the last reply to its last
-        key, and ``until``, what ends the wait for its reply. Nothing is started, and no host is asked.
-
-        Raises
-        ------
-        InputError
-            The plan cannot be played.
-        """
-        return _checked(_native.script_lines, self.options(), user)
-
-    def options(self) -> _ScriptOptions:
-        """All fields as the native player takes them."""
-        return {
-            "script": self.script.table,
-            "users": self.users,
-            "step_s": self.step_s,
-            "think": self.think,
-            "seed": self.seed,
-            "open_loop": self.open_loop,
-            "ramp_s": self.ramp_s,
-            "baseline_s": self.baseline_s,
-            "scratch": str(self.scratch),
-            "on": self.on,
-        }
-
-
-def workload(name: str) -> _Workload:
-    """Built-in workload of a name: ``prototype``, ``mixed`` or ``empty``.
-
-    Raises
-    ------
-    InputError
-        There is no workload of that name.
-    """
-    if name not in WORKLOADS:
-        raise InputError(
-            f"{name}: there is no such workload; {offered(name, WORKLOADS)}; or name a script (`thinktime "
-            f"scripts` lists them), or a file in JSON or TOML"
-        )
-    return _checked(_native.workload, name)
-
-
-def compute_loop(burst_ms: int) -> _Distribution:
-    """Distribution of the iterations of the compute loop for a mean CPU burst (Brachman 1983, Table III).
-
-    Raises
-    ------
-    InputError
-        `burst_ms` is not 12, 30, 60, 186 or 354.
-    """
-    return _checked(_native.compute_loop, burst_ms)
-
-
-def read_workload(path: Path) -> _Workload:
-    """Workload in a JSON file, checked, with its defaults filled in.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read or is not a workload; the message names file, line and item.
-    """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(f"{path}: cannot be read: {reason}; name a workload in JSON") from None
-    try:
-        return _checked(_native.read_workload, text)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
-
-
-def _checked(call: Callable[..., Value], *arguments: object) -> Value:
-    """Result of a native function; a refused argument becomes an InputError, a failure a WorkError."""
-    try:
-        return call(*arguments)
-    except _native.NativePlayError as error:
-        raise WorkError(str(error)) from None
-    except _native.NativeLogError as error:
-        raise WorkError(str(error)) from None
-    except ValueError as error:
-        raise InputError(str(error)) from None
 
 
 class Terminals:
@@ -358,7 +106,7 @@ class Terminals:
         WorkError
             `on_progress` returned False, or a user's process failed.
         """
-        return _checked(self._nursery.prepare, plan.options(), _typed(on_progress))
+        return checked(self._nursery.prepare, plan.options(), _typed(on_progress))
 
     def rehearse(self, plan: Plan, prepared: _Prepared, on_progress: OnProgress) -> _InteractionDemand:
         """Demand of an interaction on this machine, estimated from a play of `plan` without a log.
@@ -375,7 +123,7 @@ class Terminals:
         InputError, WorkError
             As `prepare`.
         """
-        return _checked(self._nursery.rehearse, plan.options(), prepared, _typed(on_progress))
+        return checked(self._nursery.rehearse, plan.options(), prepared, _typed(on_progress))
 
     def play(self, plan: Plan, prepared: _Prepared, writer: LogWriter, on_progress: OnProgress) -> _Played:
         """Outcome of a play of `plan` into the log of `writer`, with a row of ``interactions`` per input.
@@ -392,7 +140,7 @@ class Terminals:
             As `prepare`.
         """
         arguments = (plan.options(), prepared, writer.native, _typed(on_progress))
-        return _checked(self._nursery.play, *arguments)
+        return checked(self._nursery.play, *arguments)
 
     def floor(self, plan: ScriptPlan, on_progress: OnProgress) -> _Baseline | None:
         """Response time of an empty command on the channel of `plan`; None if `baseline_s` is 0 or too short.
@@ -402,7 +150,7 @@ class Terminals:
         InputError, WorkError
             As `prepare`.
         """
-        return _checked(self._nursery.floor, plan.options(), _typed(on_progress))
+        return checked(self._nursery.floor, plan.options(), _typed(on_progress))
 
     def play_script(
         self, plan: ScriptPlan, floor: _Baseline | None, writer: LogWriter, on_progress: OnProgress
@@ -414,7 +162,7 @@ class Terminals:
         InputError, WorkError
             As `prepare`.
         """
-        return _checked(self._nursery.play_script, plan.options(), floor, writer.native, _typed(on_progress))
+        return checked(self._nursery.play_script, plan.options(), floor, writer.native, _typed(on_progress))
 
     def measure_direct(self, array_bytes: int, on_progress: OnProgress) -> list[_DirectCost]:
         """Costs of one fork, minor page fault and context switch, measured here with an exact CPU clock.
@@ -437,7 +185,7 @@ class Terminals:
         WorkError
             `on_progress` returned False, or a process that was measured failed.
         """
-        return _checked(self._nursery.measure_direct, array_bytes, _typed(on_progress))
+        return checked(self._nursery.measure_direct, array_bytes, _typed(on_progress))
 
 
 def _typed(on_progress: OnProgress) -> Callable[[_PlayProgress], bool]:
@@ -485,7 +233,8 @@ class Played(Result):
     outcome: _PlayOutcome
     """Counts, the driver's own CPU time, and whether the play was stopped."""
     steps: list[_StepSummary]
-    """Response and service times by the number of users asked for."""
+    """Response and service times by the number of users asked for; response times are None where the driver
+    was the load, unless that was accepted."""
     users_asked: int
     """Most users asked for."""
     users_started: int
@@ -511,6 +260,7 @@ def play(
     mode: Literal["create", "replace"] = "create",
     interval_s: float | None = 0.5,
     on_stage: Callable[[str], AbstractContextManager[OnProgress]] | None = None,
+    accept_driver_load: bool = False,
 ) -> Played:
     """Result of a play of `plan` into a new log, while this machine is recorded.
 
@@ -526,6 +276,9 @@ def play(
         Mean recording interval [s]; None to record only the interactions.
     on_stage : callable, optional
         Called with the name of each stage; returns a context with the callback of its progress.
+    accept_driver_load : bool
+        Give the response times of a play whose driver was the load too: they are None otherwise. The log
+        then has them for every question, with a warning.
 
     Raises
     ------
@@ -553,7 +306,7 @@ def play(
             else:
                 prepared = terminals.prepare(plan, progress)
         with stage("playing") as progress:
-            return play_into(
+            played = play_into(
                 terminals,
                 plan,
                 prepared,
@@ -561,7 +314,11 @@ def play(
                 force=mode == "replace",
                 interval_s=interval_s,
                 on_progress=progress,
+                facts={"driver_load_accepted": True} if accept_driver_load else None,
             )
+    if played.driver_problem is None or accept_driver_load:
+        return played
+    return replace(played, steps=[_withheld(step) for step in played.steps])
 
 
 def _unwatched(stage: str) -> AbstractContextManager[OnProgress]:
@@ -627,6 +384,11 @@ def play_into(
         driver_problem=played["driver_problem"],
         recording=recording.summary if isinstance(recording, Recording) else None,
     )
+
+
+def _withheld(step: _StepSummary) -> _StepSummary:
+    """Summary without the response times, which are not those of the system."""
+    return {**step, "response_mean_s": None, "response_median_s": None, "response_p95_s": None}
 
 
 def _who_typed(path: Path) -> dict[int, int]:

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use rustix::time::ClockId;
-use thinktime_log::{Row, TableSchema, Value, vocabulary};
+use thinktime_log::{Column, Kind, Row, TableSchema, Type, Value, vocabulary};
 
+use crate::accounts::Used;
 use crate::nursery::message::Service;
 use crate::user::compute::nanoseconds;
 
@@ -38,6 +39,8 @@ pub struct Interaction {
     pub output_bytes: u64,
     /// Report of the user's process; `None` if it never arrived.
     pub(crate) service: Option<Service>,
+    /// What the programs at the terminal took; `None` where it was not read from outside.
+    pub(crate) used: Option<Used>,
     /// Wall clock less monotonic clock when the input was sent [µs].
     pub wall_offset_us: i64,
 }
@@ -80,7 +83,8 @@ impl Interaction {
 
     /// Exact CPU time received [s].
     pub fn service_s(&self) -> Option<f64> {
-        self.service.as_ref().map(|service| service.usage.cpu_ns() as f64 * 1e-9)
+        let reported = self.service.as_ref().map(|service| service.usage.cpu_ns());
+        reported.or(self.used.map(|used| used.cpu_ns)).map(|ns| ns as f64 * 1e-9)
     }
 
     /// Counts of the user's process; `None` if its report never arrived.
@@ -104,6 +108,14 @@ impl Interaction {
             ns.map_or(Value::Null, |ns| Value::Time((ns / 1000) as i64 + self.wall_offset_us))
         };
         let reported = |value: &dyn Fn(&Service) -> Value| service.map_or(Value::Null, value);
+        // By the user's process, or read from outside.
+        let either = |by_process: &dyn Fn(&Service) -> Value, from_outside: &dyn Fn(&Used) -> Value| {
+            service.map(by_process).or(self.used.as_ref().map(from_outside)).unwrap_or(Value::Null)
+        };
+        let block_bytes = |way: usize| {
+            let bytes = self.used.and_then(|used| used.block_bytes);
+            bytes.map_or(Value::Null, |bytes| bytes[way].into())
+        };
         schema
             .columns
             .iter()
@@ -118,18 +130,32 @@ impl Interaction {
                 "first_service" => instant(service.map(|service| service.began_ns)),
                 "first_output" => instant(self.first_output_ns),
                 "completion" => instant(self.completion_ns),
-                "service_s" => reported(&|service| seconds(service.usage.cpu_ns())),
-                "user_s" => reported(&|service| seconds(service.split_ns().0)),
-                "system_s" => reported(&|service| seconds(service.split_ns().1)),
-                "page_faults_minor" => reported(&|service| service.usage.page_faults_minor.into()),
-                "page_faults_major" => reported(&|service| service.usage.page_faults_major.into()),
+                "service_s" => {
+                    either(&|service| seconds(service.usage.cpu_ns()), &|used| seconds(used.cpu_ns))
+                }
+                "user_s" => either(&|service| seconds(service.split_ns().0), &|used| seconds(used.user_ns)),
+                "system_s" => {
+                    either(&|service| seconds(service.split_ns().1), &|used| seconds(used.system_ns))
+                }
+                "page_faults_minor" => either(&|service| service.usage.page_faults_minor.into(), &|used| {
+                    used.page_faults_minor.into()
+                }),
+                "page_faults_major" => either(&|service| service.usage.page_faults_major.into(), &|used| {
+                    used.page_faults_major.into()
+                }),
+                READ_BYTES => block_bytes(0),
+                WRITE_BYTES => block_bytes(1),
                 "reads" => reported(&|service| service.reads.into()),
                 "writes" => reported(&|service| service.writes.into()),
                 // By the process that wrote them, where it says so; what was read has a carriage return for each line too.
                 "output_bytes" => service.map_or(self.output_bytes, |service| service.output_bytes).into(),
                 "forks" => reported(&|service| service.forks.into()),
-                "run_delay_s" => reported(&|service| waited(service.waits.run_delay_ns)),
-                "io_delay_s" => reported(&|service| waited(service.waits.io_delay_ns)),
+                "run_delay_s" => either(&|service| waited(service.waits.run_delay_ns), &|used| {
+                    waited(used.waits.run_delay_ns)
+                }),
+                "io_delay_s" => either(&|service| waited(service.waits.io_delay_ns), &|used| {
+                    waited(used.waits.io_delay_ns)
+                }),
                 _ => Value::Null,
             })
             .collect()
@@ -141,9 +167,20 @@ pub(crate) fn user_label(user: u32) -> String {
     format!("user:{user}")
 }
 
-/// Columns of table `interactions`: this source fills all of the vocabulary, though not for every kind of work.
-pub(crate) fn schema() -> TableSchema {
-    vocabulary::interactions()
+const READ_BYTES: &str = "read_bytes";
+const WRITE_BYTES: &str = "write_bytes";
+
+/// Columns of table `interactions`: this source fills all of the vocabulary, though not for every kind of work. Where
+/// terminals are measured from outside, two more: the kernel counts bytes of block devices, not reads and writes of files.
+pub(crate) fn schema(is_measured: bool) -> TableSchema {
+    let mut schema = vocabulary::interactions();
+    if is_measured {
+        schema.columns.extend([
+            Column::new(READ_BYTES, Type::U64, "byte", Kind::Counter, "Bytes read from block devices"),
+            Column::new(WRITE_BYTES, Type::U64, "byte", Kind::Counter, "Bytes written to block devices"),
+        ]);
+    }
+    schema
 }
 
 #[cfg(test)]
@@ -180,13 +217,14 @@ mod tests {
                 waits: Waits { run_delay_ns: Some(7_000_000), io_delay_ns: Some(0) },
                 ..Service::default()
             }),
+            used: None,
             wall_offset_us: 1_700_000_000_000_000,
         }
     }
 
     #[test]
     fn a_finished_interaction_fills_every_column() {
-        let schema = schema();
+        let schema = schema(false);
         let row = finished().row(&schema);
         for (column, value) in schema.columns.iter().zip(&row) {
             assert_ne!(*value, Value::Null, "{}", column.name);
@@ -200,6 +238,29 @@ mod tests {
     }
 
     #[test]
+    fn what_was_read_from_outside_fills_the_columns_that_it_can() {
+        let used = Used {
+            cpu_ns: 5_000_000,
+            user_ns: 4_000_000,
+            system_ns: 1_000_000,
+            page_faults_minor: 7,
+            block_bytes: Some([4096, 0]),
+            waits: Waits { run_delay_ns: Some(2_000_000), io_delay_ns: None },
+            ..Used::default()
+        };
+        let interaction = Interaction { service: None, used: Some(used), ..finished() };
+        let schema = schema(true);
+        let row = interaction.row(&schema);
+        let value = |name| row[schema.position(name).expect("a column")].clone();
+        assert_eq!((interaction.service_s(), value("service_s")), (Some(0.005), Value::F64(0.005)));
+        assert_eq!((value("user_s"), value("system_s")), (Value::F64(0.004), Value::F64(0.001)));
+        assert_eq!((value("page_faults_minor"), value("page_faults_major")), (7u64.into(), 0u64.into()));
+        assert_eq!((value("read_bytes"), value("write_bytes")), (4096u64.into(), 0u64.into()));
+        assert_eq!((value("run_delay_s"), value("io_delay_s")), (Value::F64(0.002), Value::Null));
+        assert_eq!((value("reads"), value("first_service")), (Value::Null, Value::Null));
+    }
+
+    #[test]
     fn children_that_only_end_are_the_kernels() {
         let mut service = finished().service.expect("finished");
         assert_eq!(service.split_ns(), (4_400_000, 600_000));
@@ -210,7 +271,7 @@ mod tests {
 
     #[test]
     fn an_unfinished_one_has_neither_completion_nor_service() {
-        let schema = schema();
+        let schema = schema(false);
         let unfinished =
             Interaction { completion_ns: None, first_output_ns: None, service: None, ..finished() };
         assert_eq!(unfinished.response_s(), None);

@@ -10,6 +10,8 @@ use regex_lite::Regex;
 
 /// Bytes of a reply that are kept, so that what is waited for is found where it arrives in pieces.
 const TAIL_BYTES: usize = 8192;
+/// Characters of what a terminal showed that an error has.
+const SHOWN_CHARS: usize = 300;
 /// Most bytes of echo that are waited for: a terminal takes no more before its program reads.
 const ECHO_BYTES: usize = 64 * 1024;
 
@@ -120,11 +122,16 @@ impl Listener {
         !wanted.is_empty() && self.tail[from..].windows(wanted.len()).any(|window| window == wanted)
     }
 
-    /// Last line of what the terminal showed, for an error.
-    pub fn last_line(&self) -> String {
-        let text = String::from_utf8_lossy(&self.tail).into_owned();
-        let line = text.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or_default();
-        line.chars().filter(|c| !c.is_control()).take(200).collect()
+    /// The last of what the terminal showed, escaped, for an error.
+    pub fn shown(&self) -> String {
+        let text = String::from_utf8_lossy(&self.tail);
+        let text = text.trim();
+        if text.is_empty() {
+            return "the terminal shows nothing".into();
+        }
+        let skipped = text.chars().count().saturating_sub(SHOWN_CHARS);
+        let last: String = text.chars().skip(skipped).collect();
+        format!("the terminal shows {last:?}")
     }
 }
 
@@ -182,6 +189,17 @@ mod tests {
             listener.expect(&[b'x'; 4000], Ending::Nothing);
         }
         assert!(listener.echo.len() <= ECHO_BYTES);
+    }
+
+    #[test]
+    fn an_error_shows_the_last_of_the_output_escaped() {
+        let mut listener = Listener::new(b"prompt".as_slice().into());
+        assert_eq!(listener.shown(), "the terminal shows nothing");
+        listener.hear(&[b'x'; 4000]);
+        listener.hear(b"\r\n\x1b[31mWait\xff\r\n");
+        let shown = listener.shown();
+        assert!(shown.ends_with("x\\r\\n\\u{1b}[31mWait\u{fffd}\""), "{shown}");
+        assert!(shown.chars().count() < 400 && !shown.chars().any(char::is_control), "{shown}");
     }
 
     /// Echo of `typed` from a terminal that no process reads.

@@ -12,8 +12,11 @@
 //! One thread, because a driver of many would compete for the CPUs with the users that it measures, and because the
 //! order of its observations is then that of one clock.
 
+mod books;
 pub mod interaction;
 pub mod listener;
+mod logins;
+mod seat;
 pub mod terminal;
 pub mod work;
 
@@ -25,13 +28,14 @@ use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::time::ClockId;
 
-use self::interaction::{Interaction, wall_offset_us};
-use self::listener::{Ending, Heard, Listener};
-use self::work::{Input, Work};
+use self::interaction::Interaction;
+use self::listener::{Ending, Heard};
+use self::seat::{Phase, Seat, to_ns};
+use self::work::Work;
+use crate::accounts::{Ends, Sources};
 use crate::error::{Context, TerminalsError};
 use crate::load::population::Schedule;
 use crate::nursery::Nursery;
-use crate::nursery::message::{Report, Service};
 use crate::user::compute::{nanoseconds, thread_cpu_ns};
 
 /// Period at which the observer is called, and so the longest delay before a play ends [ns].
@@ -41,8 +45,6 @@ const REPORTS: u64 = u64::MAX;
 /// Delay above which an input counts as late [ns]: many times the wake-up of an idle machine, and below the times that
 /// a user notices.
 const LATE_NS: u64 = 1_000_000;
-/// Longest time from the start of a shell to its first prompt [ns].
-const START_NS: u64 = 60_000_000_000;
 /// Time after which a terminal that takes no more input is tried again [ns].
 const FULL_NS: u64 = 10_000_000;
 
@@ -112,6 +114,8 @@ pub struct Outcome {
     pub driver_cpu_s: f64,
     /// True if the observer ended the play before its time.
     pub stopped: bool,
+    /// Sources of what interactions took, where they were read from outside; `None` where they were not.
+    pub accounts: Option<Sources>,
     /// Session number of each user's process, by the number of the user.
     pub sessions: BTreeMap<u32, i32>,
 }
@@ -120,52 +124,6 @@ pub struct Outcome {
 pub type Sink<'a> = dyn FnMut(Vec<Interaction>) -> Result<(), TerminalsError> + 'a;
 /// Called with the progress five times per second.
 pub type Observer<'a> = dyn FnMut(&Progress) -> Verdict + 'a;
-
-/// State of a user.
-enum Phase {
-    /// The process has not shown its first prompt yet.
-    Starting,
-    /// The next input is in the queue of due inputs.
-    Thinking,
-    /// An input is sent and its prompt has not arrived.
-    Busy,
-    /// The terminal is closed.
-    Gone,
-}
-
-/// A user's terminal and state.
-struct Seat {
-    user: u32,
-    /// Times that the user has logged in.
-    logins: u32,
-    terminal: Option<OwnedFd>,
-    /// Separates the echo from output.
-    listener: Listener,
-    phase: Phase,
-    /// Number of the next interaction.
-    next_index: u64,
-    /// The next input, and how many of its bytes have been typed.
-    input: Option<Input>,
-    typed: usize,
-    /// Instant at which its last key is due, CLOCK_MONOTONIC [ns].
-    due_ns: u64,
-    /// Instant from which the driver could act for this user.
-    ready_ns: u64,
-    /// Interaction whose reply has not ended.
-    current: Option<Interaction>,
-    /// What ends its wait, for those that end by time.
-    ending: Ending,
-    /// Longest wait for a reply [ns].
-    time_out_ns: Option<u64>,
-    /// Instant of the last output.
-    output_ns: u64,
-    /// True if the last reply ended with the prompt: another prompt then belongs to nothing.
-    has_prompt: bool,
-    /// Interactions whose prompt has arrived, but not the process's report, by number.
-    unreported: BTreeMap<u64, Interaction>,
-    /// Report that arrived before the driver read its prompt.
-    early: Option<Service>,
-}
 
 struct Driver<'a> {
     nursery: &'a Nursery,
@@ -178,6 +136,10 @@ struct Driver<'a> {
     due: BinaryHeap<Reverse<(u64, usize)>>,
     /// Instants at which a wait may end by time: (instant, number of the seat, login, number of the interaction).
     timers: BinaryHeap<Reverse<(u64, usize, u32, u64)>>,
+    /// Instants at which it is looked again whether a shell sleeps: (instant, number of the seat).
+    settles: BinaryHeap<Reverse<(u64, usize)>>,
+    /// Messages of the ends of processes, where there are any.
+    ends: Option<Ends>,
     /// Sum of the lateness of inputs [ns].
     lateness_ns: u64,
     finished: Vec<Interaction>,
@@ -211,6 +173,9 @@ pub fn drive(
         seats: Vec::new(),
         due: BinaryHeap::new(),
         timers: BinaryHeap::new(),
+        settles: BinaryHeap::new(),
+        // Without the permission, what ended processes waited is unknown, and the rest is measured all the same.
+        ends: if play.work.is_measured() { Ends::open().ok() } else { None },
         lateness_ns: 0,
         finished: Vec::new(),
         started: 0,
@@ -226,17 +191,6 @@ fn raise_descriptor_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
-}
-
-/// Nanoseconds of a time in seconds; the cast saturates.
-fn to_ns(seconds: f64) -> u64 {
-    (seconds * 1e9) as u64
-}
-
-/// Instant `think_s` after `from_ns`. Saturating: a draw from a heavy tail may reach beyond all time, and must not come
-/// round to the past.
-fn due_after(from_ns: u64, think_s: f64) -> u64 {
-    from_ns.saturating_add(to_ns(think_s))
 }
 
 impl Driver<'_> {
@@ -260,6 +214,7 @@ impl Driver<'_> {
             let waiting_to_start = self.admit(now_ns)?;
             self.send_due(nanoseconds(ClockId::Monotonic))?;
             self.expire(nanoseconds(ClockId::Monotonic))?;
+            self.settle_due(nanoseconds(ClockId::Monotonic));
             let until_ns = if waiting_to_start { 0 } else { self.next_action_ns(tick_ns.min(end_ns)) };
             self.wait(until_ns, &mut events)?;
             self.read_events(&mut events)?;
@@ -283,82 +238,11 @@ impl Driver<'_> {
         }
     }
 
-    /// Users who play: those being started count, those whose process ended do not.
-    fn population(&self, now_ns: u64) -> u32 {
-        (self.scheduled(now_ns) as u32).saturating_sub(self.outcome.lost)
-    }
-
-    /// Users that the schedule has at `now_ns`.
-    fn scheduled(&self, now_ns: u64) -> usize {
-        let elapsed_s = (now_ns - self.start_ns) as f64 * 1e-9;
-        let steps = &self.play.schedule.steps;
-        let begun = steps.partition_point(|step| step.at_s <= elapsed_s);
-        // The largest, not the last: a user who has begun plays to the end.
-        steps[..begun].iter().map(|step| step.users as usize).max().unwrap_or(0)
-    }
-
-    /// Starts one user if the schedule has more; true if it has still more. One at a time, because a fork takes
-    /// long and the users who play already must not wait for all of them.
-    fn admit(&mut self, now_ns: u64) -> Result<bool, TerminalsError> {
-        let scheduled = self.scheduled(now_ns);
-        if self.seats.len() >= scheduled {
-            return Ok(false);
-        }
-        let starting = self.seats.iter().rev().filter(|seat| matches!(seat.phase, Phase::Starting)).count();
-        if starting >= self.play.work.logins_at_once() {
-            return Ok(false);
-        }
-        self.seats.push(Seat {
-            user: self.seats.len() as u32 + 1,
-            logins: 0,
-            terminal: None,
-            listener: Listener::new(self.play.work.marker()),
-            phase: Phase::Starting,
-            next_index: 0,
-            input: None,
-            typed: 0,
-            due_ns: now_ns,
-            ready_ns: now_ns,
-            current: None,
-            ending: Ending::Prompt,
-            time_out_ns: None,
-            output_ns: now_ns,
-            has_prompt: false,
-            unreported: BTreeMap::new(),
-            early: None,
-        });
-        self.log_in(self.seats.len() - 1, now_ns)?;
-        // The mean that is shown is that of the present population.
-        self.recent = (0.0, 0);
-        Ok(self.seats.len() < scheduled)
-    }
-
-    /// Starts the process of a user on a new terminal.
-    fn log_in(&mut self, seat_index: usize, now_ns: u64) -> Result<(), TerminalsError> {
-        let work = self.play.work;
-        let seat = &mut self.seats[seat_index];
-        // The driver's copy of the user's end closes with this function: while it were open, reading the terminal of
-        // a process that has ended would not fail.
-        let (master, slave) = terminal::open()?;
-        let session = work.start(self.nursery, seat.user, seat.logins, std::os::fd::AsFd::as_fd(&slave))?;
-        let token = epoll::EventData::new_u64(seat_index as u64);
-        epoll::add(&self.epoll, &master, token, epoll::EventFlags::IN)
-            .doing("poll a terminal", "play fewer users")?;
-        seat.logins += 1;
-        seat.terminal = Some(master);
-        seat.listener = Listener::new(work.marker());
-        seat.phase = Phase::Starting;
-        if !work.reports() {
-            self.outcome.sessions.insert(seat.user, session);
-            self.timers.push(Reverse((now_ns + START_NS, seat_index, seat.logins, seat.next_index)));
-        }
-        Ok(())
-    }
-
     /// Instant at which the driver has to act even if no output arrives.
     fn next_action_ns(&self, latest_ns: u64) -> u64 {
         let due_ns = self.due.peek().map_or(u64::MAX, |Reverse((due_ns, _))| *due_ns);
         let due_ns = due_ns.min(self.timers.peek().map_or(u64::MAX, |Reverse(timer)| timer.0));
+        let due_ns = due_ns.min(self.settles.peek().map_or(u64::MAX, |Reverse(settle)| settle.0));
         let elapsed_steps = self.play.schedule.steps.iter().map(|step| self.start_ns + to_ns(step.at_s));
         let now_ns = nanoseconds(ClockId::Monotonic);
         let step_ns = elapsed_steps.filter(|&at_ns| at_ns > now_ns).min().unwrap_or(u64::MAX);
@@ -451,29 +335,6 @@ impl Driver<'_> {
         }
     }
 
-    /// The reply ended at `end_ns`: completes the interaction and begins the think time.
-    fn completed(&mut self, seat_index: usize, end_ns: u64, now_ns: u64, has_prompt: bool) {
-        let seat = &mut self.seats[seat_index];
-        seat.has_prompt = has_prompt;
-        let Some(mut interaction) = seat.current.take() else { return };
-        interaction.completion_ns = Some(end_ns);
-        self.outcome.completed += 1;
-        self.recent.0 += interaction.response_s().unwrap_or(0.0);
-        self.recent.1 += 1;
-        match seat.early.take() {
-            Some(service) if service.index == interaction.index => {
-                interaction.service = Some(service);
-                self.finished.push(interaction);
-            }
-            _ if self.play.work.reports() => {
-                seat.unreported.insert(interaction.index, interaction);
-            }
-            _ => self.finished.push(interaction),
-        }
-        let from_ns = if self.play.open_loop { seat.due_ns } else { end_ns };
-        self.think(seat_index, from_ns, now_ns);
-    }
-
     /// Draws the next input, and queues its first key.
     fn think(&mut self, seat_index: usize, from_ns: u64, now_ns: u64) {
         let seat = &mut self.seats[seat_index];
@@ -499,11 +360,17 @@ impl Driver<'_> {
     /// Types the keys of a user that are due; with the last one the interaction begins.
     fn send(&mut self, seat_index: usize) -> Result<(), TerminalsError> {
         let population = self.population(nanoseconds(ClockId::Monotonic));
-        let seat = &mut self.seats[seat_index];
-        let (Some(terminal), Some(input), Phase::Thinking) = (&seat.terminal, &seat.input, &seat.phase)
-        else {
+        let seat = &self.seats[seat_index];
+        let (Some(_), Some(input), Phase::Thinking) = (&seat.terminal, &seat.input, &seat.phase) else {
             return Ok(());
         };
+        // Before the key that begins the interaction: the shell may be at work before the write returns.
+        let begins = input.typed_at(seat.due_ns, nanoseconds(ClockId::Monotonic)) == input.line.len();
+        if begins && seat.accounts.is_some() && !matches!(input.ending, Ending::Nothing) {
+            self.open_accounts(seat_index);
+        }
+        let seat = &mut self.seats[seat_index];
+        let (Some(terminal), Some(input)) = (&seat.terminal, &seat.input) else { return Ok(()) };
         let sent_ns = nanoseconds(ClockId::Monotonic);
         let keys = &input.line[seat.typed..input.typed_at(seat.due_ns, sent_ns).max(seat.typed)];
         let wanted = keys.len();
@@ -568,10 +435,13 @@ impl Driver<'_> {
                 continue;
             }
             if matches!(seat.phase, Phase::Starting) {
-                let shown = seat.listener.last_line();
+                let work = self.play.work;
                 let problem = format!(
-                    "there was no prompt in {} s; the terminal shows {shown:?}",
-                    START_NS / 1_000_000_000
+                    "logged in on {}, and there was no prompt in {} s; {}; find out what the login waits for, or give \
+                     it longer with --login-timeout",
+                    work.host(),
+                    work.login_timeout_s(),
+                    seat.listener.shown()
                 );
                 return Err(TerminalsError::User { user: seat.user, problem });
             }
@@ -595,146 +465,5 @@ impl Driver<'_> {
             }
         }
         Ok(())
-    }
-
-    /// A reply was waited for in vain: its interaction stays unfinished, and the user hangs up and logs in again.
-    fn time_out(&mut self, seat_index: usize, now_ns: u64) -> Result<(), TerminalsError> {
-        let seat = &mut self.seats[seat_index];
-        self.outcome.timed_out += 1;
-        self.finished.extend(seat.current.take());
-        seat.next_index = self.play.work.next_pass(seat.next_index);
-        seat.input = None;
-        seat.terminal = None;
-        self.log_in(seat_index, now_ns)
-    }
-
-    /// Reads all reports that have arrived: the socket is shared by all users' processes.
-    fn read_reports(&mut self) -> Result<(), TerminalsError> {
-        while let Some(report) = self.nursery.report()? {
-            match report {
-                Report::Ready { user, session } => {
-                    self.outcome.sessions.insert(user, session);
-                }
-                Report::Done(service) => self.account(service),
-                Report::Failed { user, problem } => return Err(TerminalsError::User { user, problem }),
-                Report::Measured { .. } => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds a report to its interaction. Report and prompt arrive in either order: they use two sockets.
-    fn account(&mut self, service: Service) {
-        // Users are numbered from 1, seats from 0.
-        let Some(seat) = (service.user as usize).checked_sub(1).and_then(|index| self.seats.get_mut(index))
-        else {
-            return;
-        };
-        match seat.unreported.remove(&service.index) {
-            Some(mut interaction) => {
-                interaction.service = Some(service);
-                self.finished.push(interaction);
-            }
-            None => seat.early = Some(service),
-        }
-    }
-
-    /// The user's process has ended. Its current interaction stays in the log, unfinished.
-    fn lose(&mut self, seat_index: usize) -> Result<(), TerminalsError> {
-        // A report of the reason may be waiting to be read: it becomes the error.
-        self.read_reports()?;
-        let seat = &mut self.seats[seat_index];
-        if matches!(seat.phase, Phase::Starting) && !self.play.work.reports() {
-            let problem =
-                format!("ended before the first prompt; the terminal shows {:?}", seat.listener.last_line());
-            return Err(TerminalsError::User { user: seat.user, problem });
-        }
-        seat.terminal = None;
-        seat.phase = Phase::Gone;
-        self.outcome.lost += 1;
-        Ok(())
-    }
-
-    /// Ends the play: hands over the unfinished interactions and closes the terminals.
-    fn end(&mut self, now_ns: u64) -> Result<(), TerminalsError> {
-        self.read_reports()?;
-        self.outcome.elapsed_s = (now_ns - self.start_ns) as f64 * 1e-9;
-        self.outcome.lateness_mean_s = self.lateness_ns as f64 * 1e-9 / self.started.max(1) as f64;
-        let population = self.population(now_ns);
-        for seat in &mut self.seats {
-            self.finished.extend(std::mem::take(&mut seat.unreported).into_values());
-            if let Some(current) = seat.current.take() {
-                self.outcome.unfinished += 1;
-                self.finished.push(current);
-            }
-            if self.play.open_loop && !matches!(seat.phase, Phase::Starting | Phase::Gone) {
-                if matches!(seat.phase, Phase::Busy) {
-                    seat.think(self.play, seat.due_ns);
-                }
-                // Inputs that were due and never sent are rows too: without them an overloaded system would look
-                // better than it is.
-                while seat.due_ns < now_ns {
-                    self.outcome.dropped += 1;
-                    self.finished.extend(seat.arrive(population).map(|arrived| arrived.0));
-                    seat.think(self.play, seat.due_ns);
-                }
-            }
-            // Closing the terminal hangs up: SIGHUP ends the process.
-            seat.terminal = None;
-        }
-        Ok(())
-    }
-}
-
-impl Seat {
-    /// Draws the next input and the instant at which its last key is due, counted from `from_ns`.
-    fn think(&mut self, play: &Play<'_>, from_ns: u64) {
-        let input = play.work.input(self.user, self.next_index);
-        self.due_ns = due_after(from_ns, input.think_s);
-        self.time_out_ns = input.time_out_ns;
-        self.input = Some(input);
-        self.typed = 0;
-        self.phase = Phase::Thinking;
-    }
-
-    /// Instant at which the next key of the input is due.
-    fn key_ns(&self) -> u64 {
-        self.input.as_ref().map_or(self.due_ns, |input| input.key_ns(self.due_ns, self.typed))
-    }
-
-    /// The interaction whose input is due, what ends its wait, and the longest wait.
-    fn arrive(&mut self, population: u32) -> Option<(Interaction, Ending, Option<u64>)> {
-        let input = self.input.take()?;
-        let index = self.next_index;
-        self.next_index += 1;
-        let interaction = Interaction {
-            user: self.user,
-            index,
-            class: input.class,
-            population,
-            think_s: input.think_s,
-            waited: !matches!(input.ending, Ending::Nothing),
-            arrival_ns: self.due_ns,
-            sent_ns: None,
-            first_output_ns: None,
-            completion_ns: None,
-            output_bytes: 0,
-            service: None,
-            wall_offset_us: wall_offset_us(),
-        };
-        Some((interaction, input.ending, input.time_out_ns))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::due_after;
-
-    #[test]
-    fn a_think_time_beyond_all_time_is_never_over() {
-        assert_eq!(due_after(5, 1.5), 1_500_000_005);
-        // 1e11 s are 3000 years; 2^64 ns are 584.
-        assert_eq!(due_after(5, 1e11), u64::MAX);
-        assert_eq!(due_after(u64::MAX, 0.0), u64::MAX);
     }
 }

@@ -1,6 +1,7 @@
 //! What users type: the interface between the driver and a kind of work, and the synthetic interactions.
 
 use std::os::fd::BorrowedFd;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use thinktime_quantities::Distribution;
@@ -75,6 +76,27 @@ pub trait Work {
     /// Most users who log in at the same time.
     fn logins_at_once(&self) -> usize {
         usize::MAX
+    }
+
+    /// Longest time from the start of a user's process to its first prompt, where the process does not report why it
+    /// cannot work [s].
+    fn login_timeout_s(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    /// True if what the programs at a terminal take is to be read from outside.
+    fn is_measured(&self) -> bool {
+        false
+    }
+
+    /// Control group of a login, if it has one of its own.
+    fn group(&self, _user: u32, _login: u32) -> Option<PathBuf> {
+        None
+    }
+
+    /// Where the users log in, for an error.
+    fn host(&self) -> String {
+        "this machine".into()
     }
 }
 

@@ -43,6 +43,9 @@ pub struct Command {
     pub environment: Vec<(String, String)>,
     /// Folder that is removed with all its content when the nursery ends.
     pub homes: Option<PathBuf>,
+    /// Control group that is made for the program and all that it starts; with the other groups of its folder, it is
+    /// removed when the nursery ends.
+    pub group: Option<PathBuf>,
 }
 
 /// From the driver to the nursery.

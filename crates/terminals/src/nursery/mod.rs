@@ -21,7 +21,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustix::net::{
@@ -34,6 +34,7 @@ use rustix::process::{
 
 use self::message::{Answer, Command as UserCommand, MESSAGE_BYTES_MAX, Program, Report, Request};
 use self::process::{exit_now, retry, to_standard_streams};
+use crate::accounts;
 use crate::error::{Context, TerminalsError};
 use crate::user::direct;
 use crate::user::prototype;
@@ -217,12 +218,12 @@ pub fn serve() -> ! {
 fn nursery_main(requests: OwnedFd, report: OwnedFd) {
     let Ok((requests, report)) = isolate(requests, report) else { return };
     let mut children = Vec::new();
-    let mut homes = BTreeSet::new();
+    let mut folders = Folders::default();
     let mut buffer = vec![0u8; MESSAGE_BYTES_MAX];
     while let Some((length, terminal)) = next_request(&requests, &mut buffer) {
         let answer = match serde_json::from_slice(&buffer[..length]) {
             Err(error) => Answer::Refused { problem: format!("unreadable request: {error}") },
-            Ok(request) => match spawn(request, terminal, &requests, &report, &mut homes) {
+            Ok(request) => match spawn(request, terminal, &requests, &report, &mut folders) {
                 Err(error) => Answer::Refused { problem: error.to_string() },
                 Ok(pid) => {
                     children.push(pid);
@@ -244,8 +245,11 @@ fn nursery_main(requests: OwnedFd, report: OwnedFd) {
         let _ = retry(|| waitpid(Some(child), rustix::process::WaitOptions::empty()));
     }
     end_adopted();
-    for folder in &homes {
+    for folder in &folders.homes {
         let _ = std::fs::remove_dir_all(folder);
+    }
+    for folder in &folders.groups {
+        accounts::remove(folder);
     }
 }
 
@@ -347,19 +351,28 @@ fn next_request(requests: &OwnedFd, buffer: &mut [u8]) -> Option<(usize, Option<
     (message.bytes > 0).then_some((message.bytes, terminal))
 }
 
+/// Folders that are removed when the nursery ends.
+#[derive(Debug, Default)]
+struct Folders {
+    homes: BTreeSet<PathBuf>,
+    /// Each with the control groups of the logins of a play.
+    groups: BTreeSet<PathBuf>,
+}
+
 /// Forks a process for `request`.
 fn spawn(
     request: Request,
     terminal: Option<OwnedFd>,
     requests: &OwnedFd,
     report: &OwnedFd,
-    homes: &mut BTreeSet<PathBuf>,
+    folders: &mut Folders,
 ) -> std::io::Result<Pid> {
     let nursery = getpid();
     if let Request::Execute { command, .. } = &request {
         // Whatever the program leaves in the background comes back to the nursery, which ends it at the end.
         rustix::process::set_child_subreaper(Some(nursery))?;
-        homes.extend(command.homes.clone());
+        folders.homes.extend(command.homes.clone());
+        folders.groups.extend(command.group.as_deref().and_then(Path::parent).map(Path::to_path_buf));
     }
     // SAFETY: the nursery has one thread, so its child may do anything; it ends by _exit in every case.
     match unsafe { libc::fork() } {

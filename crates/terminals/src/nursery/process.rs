@@ -7,6 +7,7 @@ use std::os::unix::process::CommandExt;
 use rustix::process::{Pid, getpid, ioctl_tiocsctty, setsid};
 use rustix::termios::{Winsize, tcsetwinsize};
 
+use crate::accounts;
 use crate::nursery::message::Command;
 
 /// Columns and rows of a user's terminal: no line that is typed wraps, so that its echo is what was typed.
@@ -45,6 +46,11 @@ pub(crate) fn execute(command: &Command, terminal: &OwnedFd) -> std::io::Error {
     let taken = take(terminal).and_then(|()| tcsetwinsize(terminal, WINDOW));
     if let Err(error) = taken {
         return std::io::Error::other(format!("cannot take the terminal: {error}"));
+    }
+    if let Some(group) = &command.group {
+        if let Err(error) = accounts::enter(group) {
+            return std::io::Error::other(format!("cannot enter control group {}: {error}", group.display()));
+        }
     }
     let mut child = std::process::Command::new(program);
     child.args(arguments).env_clear().envs(command.environment.iter().cloned());

@@ -1,9 +1,13 @@
 //! The host on which users log in: this machine, or one that the system's `ssh` reaches.
 
+use std::fmt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::error::{Context, TerminalsError};
 
@@ -23,6 +27,27 @@ pub struct SshHost {
     user: Option<String>,
     name: String,
     port: Option<u16>,
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Host::Here => f.write_str("this machine"),
+            Host::Ssh(host) => write!(f, "{host}"),
+        }
+    }
+}
+
+impl fmt::Display for SshHost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let user = self.user.as_ref().map(|user| format!("{user}@")).unwrap_or_default();
+        let port = self.port.map(|port| format!(":{port}")).unwrap_or_default();
+        // Only an address of version 6 has colons.
+        match self.name.contains(':') {
+            true => write!(f, "ssh://{user}[{}]{port}", self.name),
+            false => write!(f, "ssh://{user}{}{port}", self.name),
+        }
+    }
 }
 
 impl FromStr for Host {
@@ -89,8 +114,8 @@ impl Host {
     /// Those of `programs` that the host does not have.
     ///
     /// # Errors
-    /// The host cannot be reached.
-    pub fn missing(&self, programs: &[&str]) -> Result<Vec<String>, TerminalsError> {
+    /// The host cannot be reached, or does not answer in `timeout_s`.
+    pub fn missing(&self, programs: &[&str], timeout_s: f64) -> Result<Vec<String>, TerminalsError> {
         match self {
             Host::Here => {
                 let path = std::env::var("PATH").unwrap_or_else(|_| super::PATH.into());
@@ -103,32 +128,110 @@ impl Host {
                 let script = format!(
                     "for name in {names}; do command -v \"$name\" >/dev/null || echo \"missing $name\"; done; echo all"
                 );
-                host.missing(&script)
+                host.missing(&script, timeout_s)
             }
         }
     }
 }
 
 impl SshHost {
-    fn missing(&self, script: &str) -> Result<Vec<String>, TerminalsError> {
+    fn missing(&self, script: &str, timeout_s: f64) -> Result<Vec<String>, TerminalsError> {
         let arguments = self.arguments(1, &["-T"], script);
-        let done = Command::new(&arguments[0])
+        let mut ssh = Command::new(&arguments[0])
             .args(&arguments[1..])
             .stdin(Stdio::null())
-            .output()
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
             .doing("start ssh", "install OpenSSH's client")?;
-        let text = String::from_utf8_lossy(&done.stdout);
+        let heard = hear(&mut ssh, Duration::from_secs_f64(timeout_s));
+        // Nothing is waited for any more: one that still runs is one that hangs.
+        let _ = ssh.kill();
+        let _ = ssh.wait();
+        let (output, errors) = heard?;
         // What a login prints before is no answer.
-        if !text.lines().any(|line| line == "all") {
-            let said = String::from_utf8_lossy(&done.stderr);
-            let said = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
-            let shown: String = said.chars().filter(|c| !c.is_control()).take(300).collect();
-            let remedy =
-                "make `ssh` log in there without a question: a key, and the host's key in known_hosts";
-            return Err(TerminalsError::input(format!("--on ssh://{}", self.name), shown, remedy));
+        let text = output.text();
+        if text.lines().any(|line| line == "all") {
+            return Ok(text
+                .lines()
+                .filter_map(|line| line.strip_prefix("missing "))
+                .map(str::to_owned)
+                .collect());
         }
-        Ok(text.lines().filter_map(|line| line.strip_prefix("missing ")).map(str::to_owned).collect())
+        let said = errors.text() + &text;
+        let last = said.trim();
+        let skipped = last.chars().count().saturating_sub(300);
+        let last: String = last.chars().skip(skipped).collect();
+        let said = if last.is_empty() { "it said nothing".to_owned() } else { format!("it said {last:?}") };
+        let (problem, remedy) = match output.ended && errors.ended {
+            true => (
+                format!("the login failed; {said}"),
+                "make `ssh` log in there without a question: a key, and the host's key in known_hosts",
+            ),
+            false => (
+                format!("the login of user 1 had not run a command after {timeout_s} s; {said}"),
+                "find out what the login waits for, or give it longer with --login-timeout",
+            ),
+        };
+        Err(TerminalsError::input(format!("--on {self}"), problem, remedy))
     }
+}
+
+/// Bytes of each stream of `ssh` that are kept: a host may say anything, without end.
+const HEARD_BYTES: usize = 64 * 1024;
+
+/// What came on a stream.
+#[derive(Default)]
+struct Stream {
+    bytes: Vec<u8>,
+    /// True once nothing more can come.
+    ended: bool,
+}
+
+impl Stream {
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes).into_owned()
+    }
+}
+
+/// Output and errors of `child`, until both have ended or the time is over.
+fn hear(child: &mut Child, patience: Duration) -> Result<(Stream, Stream), TerminalsError> {
+    let remedy = "start the play again";
+    let (Some(output), Some(errors)) = (child.stdout.take(), child.stderr.take()) else {
+        return Ok(Default::default());
+    };
+    let until = Instant::now() + patience;
+    let mut streams = [Stream::default(), Stream::default()];
+    let mut chunk = [0u8; 4096];
+    while !(streams[0].ended && streams[1].ended) {
+        let left = until.saturating_duration_since(Instant::now());
+        let files = [rustix::fd::AsFd::as_fd(&output), rustix::fd::AsFd::as_fd(&errors)];
+        let open: Vec<usize> = (0..2).filter(|&index| !streams[index].ended).collect();
+        let mut waiting: Vec<PollFd<'_>> =
+            open.iter().map(|&index| PollFd::from_borrowed_fd(files[index], PollFlags::IN)).collect();
+        let timeout = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
+        match poll(&mut waiting, Some(&timeout)) {
+            Ok(0) => break,
+            Err(rustix::io::Errno::INTR) => continue,
+            result => result.doing("wait for ssh", remedy)?,
+        };
+        let ready: Vec<usize> = open
+            .iter()
+            .zip(&waiting)
+            .filter(|(_, file)| !file.revents().is_empty())
+            .map(|(&it, _)| it)
+            .collect();
+        for index in ready {
+            let length = rustix::io::read(files[index], &mut chunk).doing("read what ssh says", remedy)?;
+            let stream = &mut streams[index];
+            stream.ended = length == 0;
+            stream.bytes.extend_from_slice(&chunk[..length]);
+            let beyond = stream.bytes.len().saturating_sub(HEARD_BYTES);
+            stream.bytes.drain(..beyond);
+        }
+    }
+    let [output, errors] = streams;
+    Ok((output, errors))
 }
 
 /// True for a file that may be executed.

@@ -23,6 +23,7 @@ use thinktime_quantities::Distribution;
 use thinktime_script::{Script, Shell, Step, Terminal, Wait};
 
 use self::host::Host;
+use crate::accounts;
 use crate::driver::listener::Ending;
 use crate::driver::work::{Input, Work};
 use crate::error::{Context, TerminalsError};
@@ -30,6 +31,8 @@ use crate::load::random::{Draw, Part, Stream};
 use crate::nursery::Nursery;
 use crate::nursery::message::Command;
 
+/// Longest time from the start of a login to its first prompt, if nothing else is said [s].
+pub const LOGIN_TIMEOUT_S: f64 = 60.0;
 /// Where programs are looked for if the driver's environment does not say it.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
 
@@ -41,9 +44,14 @@ pub struct Typed {
     seed: u64,
     /// Replaces the think times of the script.
     think: Option<Distribution>,
+    /// Think time of users who type an empty command instead of the script [s].
+    empty: Option<Distribution>,
     host: Host,
+    login_timeout_s: f64,
     /// Folder of the homes on this machine.
     homes: PathBuf,
+    /// Folder of the control groups of the logins on this machine, where such may be made.
+    groups: Option<PathBuf>,
     halves: [String; 2],
     /// Compiled patterns, by the number of the interaction in the script.
     patterns: Vec<Option<Arc<Regex>>>,
@@ -87,7 +95,34 @@ impl Typed {
         let patterns = script.interactions.iter().map(compiled).collect();
         let halves = [random_half()?, random_half()?];
         let homes = scratch.join(format!("thinktime-homes-{}", &random_half()?));
-        Ok(Typed { script, terminal, seed, think, host, homes, halves, patterns })
+        let groups = match host {
+            Host::Here => accounts::usable_folder(&format!("thinktime-{}", &random_half()?)),
+            Host::Ssh(_) => None,
+        };
+        let (empty, login_timeout_s) = (None, LOGIN_TIMEOUT_S);
+        Ok(Typed {
+            script,
+            terminal,
+            seed,
+            think,
+            empty,
+            host,
+            login_timeout_s,
+            homes,
+            groups,
+            halves,
+            patterns,
+        })
+    }
+
+    /// The same with another longest time from the start of a login to its first prompt [s].
+    pub fn with_login_timeout(self, login_timeout_s: f64) -> Typed {
+        Typed { login_timeout_s, ..self }
+    }
+
+    /// Users who type an empty command at the prompt of the same shells: what the instrument itself takes.
+    pub(crate) fn empty(self, think: Distribution) -> Typed {
+        Typed { empty: Some(think), ..self }
     }
 
     /// Programs that the host must have.
@@ -137,6 +172,7 @@ impl Typed {
                     arguments: vec!["/bin/sh".into(), "-c".into(), script],
                     environment: environment(&home, self.terminal.shell),
                     homes: Some(self.homes.clone()),
+                    group: self.group(user, login),
                 }
             }
             Host::Ssh(host) => {
@@ -151,6 +187,7 @@ impl Typed {
                     // The whole of it: ssh finds its configuration, its agent and itself there.
                     environment: std::env::vars_os().filter_map(text).collect(),
                     homes: None,
+                    group: None,
                 }
             }
         }
@@ -208,6 +245,16 @@ impl Work for Typed {
     }
 
     fn input(&self, user: u32, index: u64) -> Input {
+        if let Some(think) = &self.empty {
+            return Input {
+                class: Arc::from("empty"),
+                line: b":\n".to_vec(),
+                think_s: think.draw(&mut Stream::at(self.seed, user, Part::Think, index)),
+                keys: Vec::new(),
+                ending: Ending::Prompt,
+                time_out_ns: None,
+            };
+        }
         let (place, step) = self.step(index);
         let line = format!("{}\n", self.terminal.filled(&step.types, user));
         let keys = self.keys(user, index, &line);
@@ -246,50 +293,21 @@ impl Work for Typed {
             Host::Ssh(_) => 4,
         }
     }
-}
 
-/// Users who type an empty command at the prompt of the same shells: what the instrument itself takes.
-#[derive(Debug)]
-pub struct Floor<'a> {
-    /// The shells.
-    pub typed: &'a Typed,
-    /// Think time [s].
-    pub think: Distribution,
-}
-
-impl Work for Floor<'_> {
-    fn start(
-        &self,
-        nursery: &Nursery,
-        user: u32,
-        login: u32,
-        terminal: BorrowedFd<'_>,
-    ) -> Result<i32, TerminalsError> {
-        // Homes of their own: those of the play do not exist before it.
-        nursery.execute(user, terminal, &self.typed.command(user, login + 1_000_000))
+    fn login_timeout_s(&self) -> f64 {
+        self.login_timeout_s
     }
 
-    fn marker(&self) -> Arc<[u8]> {
-        self.typed.marker()
+    fn is_measured(&self) -> bool {
+        self.host == Host::Here
     }
 
-    fn input(&self, user: u32, index: u64) -> Input {
-        Input {
-            class: Arc::from("empty"),
-            line: b":\n".to_vec(),
-            think_s: self.think.draw(&mut Stream::at(self.typed.seed, user, Part::Think, index)),
-            keys: Vec::new(),
-            ending: Ending::Prompt,
-            time_out_ns: None,
-        }
+    fn group(&self, user: u32, login: u32) -> Option<PathBuf> {
+        Some(self.groups.as_ref()?.join(format!("user-{user}.{login}")))
     }
 
-    fn reports(&self) -> bool {
-        false
-    }
-
-    fn logins_at_once(&self) -> usize {
-        self.typed.logins_at_once()
+    fn host(&self) -> String {
+        self.host.to_string()
     }
 }
 

@@ -9,7 +9,7 @@ use thinktime_quantities::Distribution;
 use thinktime_script::Script;
 
 use super::host::Host;
-use super::{Floor, Planned, Typed};
+use super::{LOGIN_TIMEOUT_S, Planned, Typed};
 use crate::driver::{Observer, Outcome, Play};
 use crate::error::TerminalsError;
 use crate::load::population::{Schedule, Users};
@@ -49,6 +49,13 @@ pub struct ScriptOptions {
     /// Host on which the users log in, `ssh://[user@]host[:port]`; `None` for this machine.
     #[serde(default)]
     pub on: Option<String>,
+    /// Longest time from the start of a login to its first prompt [s].
+    #[serde(default = "login_timeout")]
+    pub login_timeout_s: f64,
+}
+
+fn login_timeout() -> f64 {
+    LOGIN_TIMEOUT_S
 }
 
 impl ScriptOptions {
@@ -67,9 +74,14 @@ impl ScriptOptions {
             None => thinks.sum::<f64>() / script.interactions.len() as f64,
         };
         check_common(self.open_loop, mean_s, self.baseline_s, &self.scratch)?;
+        if !(0.1..=3600.0).contains(&self.login_timeout_s) {
+            let problem = format!("{} s is not between 0.1 s and 1 h", self.login_timeout_s);
+            return Err(TerminalsError::input("--login-timeout", problem, "give a time such as 60s"));
+        }
         let host = self.on.as_deref().map_or(Ok(Host::Here), str::parse)?;
         let schedule = Schedule::new(self.users, self.step_s, self.ramp_s)?;
-        Ok((schedule, Typed::new(script, self.seed, self.think.clone(), host, &self.scratch)?))
+        let typed = Typed::new(script, self.seed, self.think.clone(), host, &self.scratch)?;
+        Ok((schedule, typed.with_login_timeout(self.login_timeout_s)))
     }
 }
 
@@ -87,7 +99,7 @@ pub fn plan(options: &ScriptOptions, user: u32) -> Result<Vec<Planned>, Terminal
 /// An option is out of its range, or the host cannot be reached.
 pub fn missing(options: &ScriptOptions) -> Result<Vec<String>, TerminalsError> {
     let (_, typed) = options.check()?;
-    typed.host.missing(&typed.needs())
+    typed.host.missing(&typed.needs(), options.login_timeout_s)
 }
 
 /// Times of an empty command at the prompt, on the channel of the play: what the instrument itself takes. `None` if it
@@ -106,7 +118,7 @@ pub fn floor(
     }
     let users = Users { from: FLOOR_USERS, to: FLOOR_USERS, by: 1 };
     let schedule = Schedule::new(users, options.baseline_s, None)?;
-    let work = Floor { typed: &typed, think: Distribution::exponential(FLOOR_THINK_S) };
+    let work = typed.empty(Distribution::exponential(FLOOR_THINK_S));
     summary(nursery, &Play { work: &work, schedule: &schedule, open_loop: false }, FLOOR_USERS, observe)
 }
 

@@ -38,7 +38,7 @@ impl Waits {
     }
 
     /// Both together; unknown where either is.
-    fn and(&self, other: &Waits) -> Waits {
+    pub fn and(&self, other: &Waits) -> Waits {
         let sum = |one: Option<i64>, two: Option<i64>| Some(one? + two?);
         Waits {
             run_delay_ns: sum(self.run_delay_ns, other.run_delay_ns),

@@ -26,6 +26,11 @@ class ResponseOptions:
         metavar="CLASS",
         repeated=True,
     )
+    accept_driver_load: bool = option(
+        False,
+        "--accept-driver-load",
+        "Show the times of a play whose driver was the load all the same.",
+    )
 
 
 class ResponseQuestion(Question):
@@ -41,7 +46,7 @@ class ResponseQuestion(Question):
         """Result for one log."""
         from thinktime.analyses.response.analysis import analyse
 
-        return analyse(log, without=options.without)
+        return analyse(log, without=options.without, accept_driver_load=options.accept_driver_load)
 
     def section(self, result: Response | NotApplicable, options: ResponseOptions) -> Section:
         """Section of the result."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from thinktime.analyses.response.decomposition import IO_DELAY, RUN_DELAY, Decomposition, decomposed
 from thinktime.errors import InputError, offered
-from thinktime.log import interactions
+from thinktime.log import facts, interactions
 from thinktime.log.loads import ranges
 from thinktime.log.periods import Span, sessions
 from thinktime.questions.checks import check_level, check_log
@@ -107,7 +107,12 @@ class Response(Result):
 
 
 def analyse(
-    log: Log, *, width: int | None = None, without: Sequence[str] = (), level: float = 0.95
+    log: Log,
+    *,
+    width: int | None = None,
+    without: Sequence[str] = (),
+    accept_driver_load: bool = False,
+    level: float = 0.95,
 ) -> Response | NotApplicable:
     r"""Response times by number of users and by class of interaction.
 
@@ -129,6 +134,8 @@ def analyse(
     without : sequence of str
         Classes to leave out of an additional group: heavy commands, whose long responses dominate the
         overall mean.
+    accept_driver_load : bool
+        Give the times of a play whose driver was the load too: without it, the result is `NotApplicable`.
     level : float
         Confidence of the intervals.
 
@@ -147,6 +154,9 @@ def analyse(
             "the log has no interactions: inputs and response times were not recorded",
             "play users with `thinktime play` while recording",
         )
+    refused = facts.driver_was_load(log)
+    if refused is not None and not accept_driver_load:
+        return refused
     waited = np.flatnonzero(inputs.columns[WAITED] != 0.0)
     if not (~np.isnan(inputs.response[waited])).any():
         return NotApplicable(
@@ -177,7 +187,7 @@ def analyse(
         by_class=by_class if len(names) > 1 else (),
         without=_group(inputs, rest, f"all but {', '.join(without)}", level) if without else None,
         growth=_growth(by_population, level),
-        caveats=_caveats(inputs, waited, overall, by_population),
+        caveats=(*_of_play(log), *_caveats(inputs, waited, overall, by_population)),
     )
 
 
@@ -287,6 +297,22 @@ def _growth(groups: tuple[ResponseGroup, ...], level: float) -> Estimate | None:
         high=high,
         level=level,
     )
+
+
+def _of_play(log: Log) -> Iterator[Caveat]:
+    """What the play itself says about its measurements, once for all sessions."""
+    problem = facts.driver_problem(log)
+    if problem is not None:
+        yield Caveat("driver_was_load", problem=problem)
+    plays = [session.facts.table("terminals") for session in facts.sessions(log)]
+    hosts = {play.text("on") for play in plays} - {None}
+    if hosts:
+        yield Caveat("played_elsewhere", hosts=sorted(str(host) for host in hosts))
+    accounts = [play.table("outcome").table("accounts") for play in plays]
+    if any(account.text("cpu_time") == "processes" for account in accounts):
+        yield Caveat("service_by_ticks")
+    if any(account.flag("waits") is False for account in accounts):
+        yield Caveat("waits_unknown")
 
 
 def _caveats(

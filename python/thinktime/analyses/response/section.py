@@ -36,6 +36,21 @@ WORDS: Mapping[str, Callable[..., str]] = {
     "few_completed": lambda least, users: (
         f"Fewer than {least} interactions completed with {', '.join(users)} users: unreliable there."
     ),
+    "driver_was_load": lambda problem: (
+        f"The driver of this play was the load: {problem}. These response times are not those of the system."
+    ),
+    "played_elsewhere": lambda hosts: (
+        f"The users logged in on {', '.join(hosts)}: this log cannot tell what their inputs took there, so "
+        "that response times are not divided into CPU time, waits and the rest; `thinktime record` on that "
+        "host shows what the users took together."
+    ),
+    "service_by_ticks": lambda: (
+        "CPU times of interactions come in steps of a clock tick, 10 ms on most machines: they are right on "
+        "average, not one by one. The play had no right to make control groups."
+    ),
+    "waits_unknown": lambda: (
+        "Waits are not known: the kernel tells those of programs that have ended only with CAP_NET_ADMIN."
+    ),
     "sent_late": lambda delay_s: (
         f"Inputs were sent {delay_s:.3g} s late on average; the delay counts as response time."
     ),

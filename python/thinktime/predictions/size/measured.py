@@ -160,6 +160,13 @@ def measured(logs: Sequence[Log], names: Sequence[str]) -> Measured | NotApplica
     caveats: list[Caveat] = []
     for log in logs:
         inputs = interactions.read(log, ["think_s", "run_delay_s", "waited"])
+        problem = facts.driver_problem(log)
+        if facts.driver_was_load(log) is not None:
+            return NotApplicable(
+                f"{log.path.name} has response times that are not those of the system: the driver of this "
+                f"play was the load ({problem})",
+                "play again with fewer users or longer think times, or from another machine (--on ssh://HOST)",
+            )
         if inputs is None:
             return NotApplicable(
                 f"{log.path.name} has no interactions"

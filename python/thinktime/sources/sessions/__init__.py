@@ -10,6 +10,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from thinktime.errors import InputError
+from thinktime.escape import escaped
 from thinktime.sources.sessions.lines import Line, Session
 from thinktime.sources.sessions.writing import Made, ThinkTime
 
@@ -31,15 +33,23 @@ def script_from(files: Sequence[str | os.PathLike[str]], *, name: str = "recorde
     Raises
     ------
     InputError
-        A file cannot be read or is no recorded session, or no line can be replayed.
+        A file cannot be read or is no recorded session, no line can be replayed, or a script cannot have
+        that name; the message says where and what to do.
     """
     from thinktime._native import read_script
     from thinktime.sources.sessions.lines import session
     from thinktime.sources.sessions.recording import opened
     from thinktime.sources.sessions.writing import script_of
 
+    if not files:
+        raise InputError("files: there is none; give at least one recorded session")
     recordings = [opened(Path(file)) for file in files]
     made = script_of([session(recording) for recording in recordings], name=name)
-    # What is written is what the reader of scripts takes: an error here is ours.
-    read_script(made.text, name, None)
+    try:
+        # What is written is what the reader of scripts takes.
+        read_script(made.text, f"script of {files[0]}", None)
+    except UnicodeEncodeError:
+        raise InputError(f"name: {escaped(name)} is no text; give a name such as recorded") from None
+    except ValueError as error:
+        raise InputError(str(error)) from None
     return made
