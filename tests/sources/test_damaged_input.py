@@ -16,7 +16,7 @@ from thinktime.cli import parameters
 from thinktime.errors import InputError
 from thinktime.log import design
 from thinktime.quantity import parse_bytes, parse_seconds
-from thinktime.sources import experiments, scripts, simulated, terminals
+from thinktime.sources import experiments, plans, scripts, simulated
 
 ROOT = Path(__file__).parents[2]
 DESIGNS = sorted((ROOT / "docs").glob("**/designs/*.toml"))
@@ -185,9 +185,9 @@ def test_a_date_among_the_values_of_a_list_is_refused_by_name():
 @effort(100)
 @pytest.mark.parametrize("name", ["prototype", "mixed", "empty"])
 def test_damaged_workloads(name, seed):
-    sound = json.dumps(terminals.workload(name)).encode()
+    sound = json.dumps(plans.workload(name)).encode()
     with file_of(damaged(sound, seed, longest=20)) as path, contextlib.suppress(InputError):
-        assert are_finite(terminals.read_workload(path))
+        assert are_finite(plans.read_workload(path))
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)

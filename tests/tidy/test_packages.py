@@ -52,6 +52,7 @@ def test_the_conda_recipe_asks_for_what_the_wheel_asks_for():
     )
 
 
+@pytest.mark.thorough
 def test_the_conda_recipe_is_one_for_rattler_build(tmp_path):
     """Rendered by rattler-build itself where it is installed: `pip install py-rattler-build`, 80 MB."""
     rattler = pytest.importorskip("rattler_build", reason="rattler-build is not installed")

@@ -117,12 +117,15 @@ CHANGED = Highlight(
 
 def _of_driver(log: Log, accepted: bool) -> Iterator[str]:
     """What a play whose driver was the load has to say first."""
-    from thinktime.log import facts
+    from thinktime.log import LogError, facts
     from thinktime.log.border import reading
 
-    with reading(log):
-        problem = facts.driver_problem(log)
-        accepted = accepted or facts.driver_was_load(log) is None
+    try:
+        with reading(log):
+            problem = facts.driver_problem(log)
+            accepted = accepted or facts.driver_was_load(log) is None
+    except LogError:
+        return  # Each question that needs these facts says what is wrong with them.
     if problem is not None:
         fate = "are not those of the system" if accepted else "are withheld (--accept-driver-load shows them)"
         yield f"The driver of this play was the load: {problem}. Its response times {fate}."
