@@ -112,7 +112,7 @@ def _limit(facts: LogFacts) -> Finding | None:
     if (filled := facts.filled_by_low_priority) is not None:
         full, without = (shown.quantity(item, "share") for item in filled)
         text = (
-            f"Work at normal priority does not saturate the machine: the CPUs were full in {full} of the "
+            f"Work at normal priority alone does not fill the CPUs: they were full in {full} of the "
             f"intervals, and in {without} without work at low priority (nice)."
         )
         return Finding(text, section="saturation")

@@ -45,7 +45,8 @@ WORDS: Mapping[str, Callable[..., str]] = {
         f"At {free} of {points} frontier points the CPU was full only because of work at low priority "
         "(nice). It counts as free there, "
         + (
-            "as at nice 10 or more it leaves at least nine tenths of a CPU to work at nice 0."
+            "as at nice 10 or more it leaves at least nine tenths of a CPU to work at nice 0, if both are of "
+            "one session or control group."
             if seen
             else "which is right at nice 19 and too favourable near nice 1."
         )
