@@ -28,9 +28,6 @@ pub(crate) use self::group::{enter, remove, usable_folder};
 pub(crate) use self::tree::is_asleep;
 use crate::user::waits::Waits;
 
-/// Time by which CPU time and waits may exceed the response: they are read a little before and after it [ns].
-const SLACK_NS: i64 = 2_000_000;
-
 /// Source of the CPU time of interactions at shells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -90,16 +87,11 @@ impl Totals {
         let [cpu_ns, user_ns, system_ns] =
             std::array::from_fn(|part| self.cpu_ns[part].saturating_sub(earlier.cpu_ns[part]));
         let block_bytes = self.block_bytes.zip(earlier.block_bytes);
-        let mut waits = match self.losses == earlier.losses {
+        let waits = match self.losses == earlier.losses {
             true => self.waits.since(&earlier.waits),
             false => Waits::default(),
         };
-        let parts_ns = [waits.run_delay_ns, waits.io_delay_ns].into_iter().flatten();
-        let longest_ns = (response_ns as i64).saturating_add(SLACK_NS);
-        if parts_ns.clone().any(|ns| ns < 0) || parts_ns.fold(cpu_ns as i64, i64::saturating_add) > longest_ns
-        {
-            waits = Waits::default();
-        }
+        let waits = waits.within(cpu_ns, response_ns);
         Used {
             cpu_ns,
             user_ns,

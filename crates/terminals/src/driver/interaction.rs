@@ -8,6 +8,7 @@ use thinktime_log::{Column, Kind, Row, TableSchema, Type, Value, vocabulary};
 use crate::accounts::Used;
 use crate::nursery::message::Service;
 use crate::user::compute::nanoseconds;
+use crate::user::waits::Waits;
 
 /// One interaction, from the input's due time to the prompt that ends it.
 ///
@@ -108,6 +109,20 @@ impl Interaction {
             ns.map_or(Value::Null, |ns| Value::Time((ns / 1000) as i64 + self.wall_offset_us))
         };
         let reported = |value: &dyn Fn(&Service) -> Value| service.map_or(Value::Null, value);
+        // A parent that waits for a CPU while its child has one waits beside it.
+        let waits = service.map(|service| match (service.forks, self.completion_ns) {
+            (0, _) | (_, None) => service.waits,
+            (_, Some(end_ns)) => {
+                let response_ns = end_ns.saturating_sub(self.sent_ns.unwrap_or(self.arrival_ns));
+                service.waits.within(service.usage.cpu_ns(), response_ns)
+            }
+        });
+        let of_waits = |part: &dyn Fn(&Waits) -> Option<i64>| {
+            waits
+                .as_ref()
+                .or(self.used.as_ref().map(|used| &used.waits))
+                .map_or(Value::Null, |all| waited(part(all)))
+        };
         // By the user's process, or read from outside.
         let either = |by_process: &dyn Fn(&Service) -> Value, from_outside: &dyn Fn(&Used) -> Value| {
             service.map(by_process).or(self.used.as_ref().map(from_outside)).unwrap_or(Value::Null)
@@ -150,12 +165,8 @@ impl Interaction {
                 // By the process that wrote them, where it says so; what was read has a carriage return for each line too.
                 "output_bytes" => service.map_or(self.output_bytes, |service| service.output_bytes).into(),
                 "forks" => reported(&|service| service.forks.into()),
-                "run_delay_s" => either(&|service| waited(service.waits.run_delay_ns), &|used| {
-                    waited(used.waits.run_delay_ns)
-                }),
-                "io_delay_s" => either(&|service| waited(service.waits.io_delay_ns), &|used| {
-                    waited(used.waits.io_delay_ns)
-                }),
+                "run_delay_s" => of_waits(&|waits| waits.run_delay_ns),
+                "io_delay_s" => of_waits(&|waits| waits.io_delay_ns),
                 _ => Value::Null,
             })
             .collect()
@@ -187,7 +198,6 @@ pub(crate) fn schema(is_measured: bool) -> TableSchema {
 mod tests {
     use super::*;
     use crate::user::usage::Usage;
-    use crate::user::waits::Waits;
 
     fn finished() -> Interaction {
         let usage = Usage {
@@ -235,6 +245,23 @@ mod tests {
         assert_eq!(value("service_s"), Value::F64(0.005));
         assert_eq!(value("run_delay_s"), Value::F64(0.007));
         assert_eq!(value("user"), Value::Text("user:3".into()));
+    }
+
+    #[test]
+    fn waits_beside_a_child_divide_no_response() {
+        let schema = schema(false);
+        let delay = |forks, run_delay_ns| {
+            let mut interaction = finished();
+            let service = interaction.service.as_mut().expect("finished");
+            service.forks = forks;
+            service.waits.run_delay_ns = Some(run_delay_ns);
+            interaction.row(&schema)[schema.position("run_delay_s").expect("a column")].clone()
+        };
+        // 5 ms of CPU time in a response of 19.9 ms.
+        assert_eq!(delay(1, 14_000_000), Value::F64(14e6 * 1e-9));
+        assert_eq!(delay(1, 18_000_000), Value::Null);
+        // Of a single process it would be a defect of the kernel's accounts, which `check` shall see.
+        assert_eq!(delay(0, 18_000_000), Value::F64(18e6 * 1e-9));
     }
 
     #[test]
