@@ -28,6 +28,9 @@ pub(crate) use self::group::{enter, remove, usable_folder};
 pub(crate) use self::tree::is_asleep;
 use crate::user::waits::Waits;
 
+/// Time by which CPU time and waits may exceed the response: they are read a little before and after it [ns].
+const SLACK_NS: u64 = 2_000_000;
+
 /// Source of the CPU time of interactions at shells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -87,11 +90,14 @@ impl Totals {
         let [cpu_ns, user_ns, system_ns] =
             std::array::from_fn(|part| self.cpu_ns[part].saturating_sub(earlier.cpu_ns[part]));
         let block_bytes = self.block_bytes.zip(earlier.block_bytes);
-        let waits = match self.losses == earlier.losses {
-            true => self.waits.since(&earlier.waits),
-            false => Waits::default(),
+        let waits = self.waits.since(&earlier.waits);
+        let is_whole = self.losses == earlier.losses
+            && [waits.run_delay_ns, waits.io_delay_ns].into_iter().flatten().all(|ns| ns >= 0);
+        let waits = if is_whole {
+            waits.within(cpu_ns, response_ns.saturating_add(SLACK_NS))
+        } else {
+            Waits::default()
         };
-        let waits = waits.within(cpu_ns, response_ns);
         Used {
             cpu_ns,
             user_ns,

@@ -18,9 +18,6 @@ use crate::nursery::process::{fork_child, retry};
 use crate::user::compute::nanoseconds;
 use crate::user::usage::timeval_ns;
 
-/// Time by which CPU time and waits may exceed the response: they are read a little before and after it [ns].
-const SLACK_NS: i64 = 2_000_000;
-
 /// Waiting times so far, or between two readings; `None` where the kernel does not measure them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Waits {
@@ -40,13 +37,11 @@ impl Waits {
         }
     }
 
-    /// These waits, unknown where they and the CPU time are longer together than the response: then processes ran or
-    /// waited side by side, and a sum over them divides no response.
-    pub fn within(self, cpu_ns: u64, response_ns: u64) -> Waits {
+    /// These waits, unknown where they and the CPU time are longer together than the response can be: then processes ran
+    /// or waited side by side, and a sum over them divides no response.
+    pub fn within(self, cpu_ns: u64, longest_ns: u64) -> Waits {
         let waits_ns = [self.run_delay_ns, self.io_delay_ns].into_iter().flatten();
-        let longest_ns = (response_ns as i64).saturating_add(SLACK_NS);
-        let is_sound = waits_ns.clone().all(|ns| ns >= 0)
-            && waits_ns.fold(cpu_ns as i64, i64::saturating_add) <= longest_ns;
+        let is_sound = waits_ns.fold(cpu_ns as i64, i64::saturating_add) <= longest_ns as i64;
         if is_sound { self } else { Waits::default() }
     }
 
