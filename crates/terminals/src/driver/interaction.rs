@@ -99,6 +99,21 @@ impl Interaction {
         })
     }
 
+    /// Waits for a CPU and for block I/O, as far as they are parts of the response.
+    fn waits(&self) -> Waits {
+        let Some(service) = &self.service else {
+            return self.used.map_or_else(Waits::default, |used| used.waits);
+        };
+        match (service.forks, self.completion_ns) {
+            (0, _) | (_, None) => service.waits,
+            // A parent that waits for a CPU while its child has one waits beside it.
+            (_, Some(end_ns)) => {
+                let response_ns = end_ns.saturating_sub(self.sent_ns.unwrap_or(self.arrival_ns));
+                service.waits.within(service.usage.cpu_ns(), response_ns.saturating_add(SLACK_NS))
+            }
+        }
+    }
+
     /// The interaction as a row of the log.
     pub(crate) fn row(&self, schema: &TableSchema) -> Row {
         // By name, not by position: the vocabulary may gain columns that this source does not fill.
@@ -109,20 +124,7 @@ impl Interaction {
             ns.map_or(Value::Null, |ns| Value::Time((ns / 1000) as i64 + self.wall_offset_us))
         };
         let reported = |value: &dyn Fn(&Service) -> Value| service.map_or(Value::Null, value);
-        // A parent that waits for a CPU while its child has one waits beside it.
-        let waits = service.map(|service| match (service.forks, self.completion_ns) {
-            (0, _) | (_, None) => service.waits,
-            (_, Some(end_ns)) => {
-                let response_ns = end_ns.saturating_sub(self.sent_ns.unwrap_or(self.arrival_ns));
-                service.waits.within(service.usage.cpu_ns(), response_ns.saturating_add(SLACK_NS))
-            }
-        });
-        let of_waits = |part: &dyn Fn(&Waits) -> Option<i64>| {
-            waits
-                .as_ref()
-                .or(self.used.as_ref().map(|used| &used.waits))
-                .map_or(Value::Null, |all| waited(part(all)))
-        };
+        let waits = self.waits();
         // By the user's process, or read from outside.
         let either = |by_process: &dyn Fn(&Service) -> Value, from_outside: &dyn Fn(&Used) -> Value| {
             service.map(by_process).or(self.used.as_ref().map(from_outside)).unwrap_or(Value::Null)
@@ -165,8 +167,8 @@ impl Interaction {
                 // By the process that wrote them, where it says so; what was read has a carriage return for each line too.
                 "output_bytes" => service.map_or(self.output_bytes, |service| service.output_bytes).into(),
                 "forks" => reported(&|service| service.forks.into()),
-                "run_delay_s" => of_waits(&|waits| waits.run_delay_ns),
-                "io_delay_s" => of_waits(&|waits| waits.io_delay_ns),
+                "run_delay_s" => waited(waits.run_delay_ns),
+                "io_delay_s" => waited(waits.io_delay_ns),
                 _ => Value::Null,
             })
             .collect()
