@@ -5,7 +5,7 @@
 Zig is the linker, so that a wheel runs with the C library of 2018 (manylinux_2_28), whatever machine it was
 built on, and the recorder inside is static. The times in the packages are those of the commit. `--try`
 installs what was built in fresh roots, and runs it there (try_packages.py). What cannot be built or tried
-here is named, and the script ends with status 3.
+here is named, and the script ends with status 3; what cannot be tried, before anything is built.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from try_packages import tried
+from try_packages import tried, untriable
 
 ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "target" / "dist"
@@ -50,6 +50,11 @@ def main() -> int:
     parser.add_argument("--no-build", action="store_true", help="try what was built before")
     options = parser.parse_args()
     asked = options.architecture or list(ARCHITECTURES)
+    if options.tries and (lines := untriable(asked)):
+        for line in lines:
+            print(f"cannot be tried for {line}", file=sys.stderr)
+        print("Nothing was built: install what is missing, or leave out --try.", file=sys.stderr)
+        return NOT_BUILT
     failed = [] if options.no_build else [f"not built for {line}" for line in release(asked)]
     if options.tries:
         failed += [f"not tried for {line}" for line in tried(asked)]

@@ -72,17 +72,30 @@ def tried(architectures: Sequence[str]) -> list[str]:
     return lines
 
 
-def in_root(architecture: str) -> str:
-    """What the trial inside a fresh root of this architecture printed."""
+def untriable(architectures: Sequence[str]) -> list[str]:
+    """A line for each architecture whose packages cannot be tried here, which is known before they are built."""
+    reasons = {architecture: missing(architecture) for architecture in architectures}
+    return [f"{architecture}: {reason}" for architecture, reason in reasons.items() if reason]
+
+
+def missing(architecture: str) -> str:
+    """What is missing for a trial of the packages for this architecture; empty for nothing."""
     is_native = architecture == platform.machine()
     needed = [name for name in NEEDED if is_native or name != "systemd-nspawn"]
-    lacking = [NEEDED[name] for name in needed if not shutil.which(name)]
     if os.geteuid() != 0:
-        raise NotTriedError("only root can make a root folder and boot it")
-    if lacking:
-        raise NotTriedError(f"apt install {' '.join(lacking)}")
+        return "only root can make a root folder and boot it"
+    if lacking := [NEEDED[name] for name in needed if not shutil.which(name)]:
+        return f"apt install {' '.join(lacking)}"
     if not is_native and not runs_here(architecture):
-        raise NotTriedError("this kernel does not run its programs: apt install qemu-user-static")
+        return "this kernel does not run its programs: apt install qemu-user-static"
+    return ""
+
+
+def in_root(architecture: str) -> str:
+    """What the trial inside a fresh root of this architecture printed."""
+    if reason := missing(architecture):
+        raise NotTriedError(reason)
+    is_native = architecture == platform.machine()
     if not list(DIST.glob(f"thinktime-*_{architecture}.whl")):
         raise NotTriedError("its packages were not built")
     folder = ROOTS / architecture

@@ -22,7 +22,7 @@ CODE = "import sys; sys.argv[0] = 'thinktime'; from thinktime.cli import main; m
 DESIGN = """
 system = "apl360"
 seed = 1
-replications = 4
+replications = 4000
 [parameters]
 length = 20000
 [factors]
@@ -115,10 +115,11 @@ def interrupted(arguments: list[str], folder: Path, is_time: Callable[[], bool])
 
 
 def test_every_command_says_what_is_kept(tmp_path: Path) -> None:
+    """Each would take hours: however fast the machine is, the signal comes before its end."""
     (tmp_path / "design.toml").write_text(DESIGN)
-    simulation = shlex.split("simulate apl360 -p users=2 -p length=1000 --replications 400 -o sim")
+    simulation = shlex.split("simulate apl360 -p users=2 -p length=1000 --replications 100000 -o sim")
     cases: list[tuple[list[str], Callable[[], bool], str]] = [
-        (simulation, (tmp_path / "sim" / "unfinished").exists, "of 400 replications; the same"),
+        (simulation, (tmp_path / "sim" / "unfinished").exists, "of 100000 replications; the same"),
         (
             ["experiment", "design.toml"],
             (tmp_path / "design" / "runs.json").exists,

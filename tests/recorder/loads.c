@@ -7,8 +7,11 @@
  *   loads faults N       one that has 1 MB, gives it back and takes it again N times; its parent ends before it
  *   loads server U FILE  60 children a second of a server of root, 2 ms each, which join the group with the tasks
  *                        FILE and become user U
+ *   loads threads N S    N threads of one process that compute for S seconds, and two in turn for a quarter of it
+ *                        each; prints the CPU time and the time of waiting for a CPU of all but the first one [s]
  */
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +80,41 @@ static void pass(int from, int to, long count) {
         if (read(from, &byte, 1) != 1 || write(to, &byte, 1) != 1) _exit(1);
 }
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static double threads_cpu_s, threads_wait_s;
+
+/* Computes for the time that the argument points to, and adds what the kernel measured of this thread. */
+static void *computing(void *seconds) {
+    double end = now(CLOCK_MONOTONIC) + *(double *)seconds;
+    while (now(CLOCK_MONOTONIC) < end)
+        for (int i = 0; i < 100000; i++) sink += i;
+    unsigned long long run, wait;
+    FILE *file = fopen("/proc/thread-self/schedstat", "r");
+    if (!file || fscanf(file, "%llu %llu", &run, &wait) != 2) exit(1);
+    fclose(file);
+    pthread_mutex_lock(&lock);
+    threads_cpu_s += 1e-9 * run;
+    threads_wait_s += 1e-9 * wait;
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+static int threads(int number, double seconds) {
+    pthread_t all[64], one;
+    double quarter = seconds / 4;
+    if (number > 64) return 1;
+    for (int i = 0; i < number; i++)
+        if (pthread_create(&all[i], NULL, computing, &seconds)) return 1;
+    for (int i = 0; i < 2; i++)
+        if (pthread_create(&one, NULL, computing, &quarter) || pthread_join(one, NULL)) return 1;
+    for (int i = 0; i < number; i++) pthread_join(all[i], NULL);
+    printf("%.6f %.6f\n", threads_cpu_s, threads_wait_s);
+    fflush(stdout);
+    /* Until the last reading has seen it. */
+    pause();
+    return 0;
+}
+
 int main(int count, char **arguments) {
     const char *mode = arguments[1];
     if (count > 2 && !strcmp(mode, "pipe")) {
@@ -92,6 +130,7 @@ int main(int count, char **arguments) {
         wait(NULL);
         return 0;
     }
+    if (count > 3 && !strcmp(mode, "threads")) return threads(atoi(arguments[2]), atof(arguments[3]));
     if (count > 2 && !strcmp(mode, "faults")) {
         if (fork() == 0) churn(atol(arguments[2]));
         return 0;

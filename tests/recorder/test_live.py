@@ -76,12 +76,17 @@ class Terminal:
         self._run("resize-window", "-x", str(columns), "-y", str(rows))
 
     def wait(self, text):
-        """The rows of the screen, once one of them has `text`, a regular expression."""
+        """The rows of a whole frame, once one of them has `text`, a regular expression."""
         deadline = time.monotonic() + PATIENCE_S
-        while not any(re.search(text, row) for row in self.rows()):
-            assert time.monotonic() < deadline, f"{text}:\n" + "\n".join(self.rows())
+        before = None
+        while True:
+            rows = self.rows()
+            # tmux may show half of a frame: two readings in a row that are alike are whole.
+            if rows == before and any(re.search(text, row) for row in rows):
+                return rows
+            assert time.monotonic() < deadline, f"{text}:\n" + "\n".join(rows)
+            before = rows
             time.sleep(0.03)
-        return self.rows()
 
     def interval(self, least):
         """Number of the interval on the screen, once it is `least` or later."""
@@ -213,9 +218,11 @@ def columns(row):
 
 
 def test_the_screen_shows_the_figures_of_the_log(log, terminal):
-    shown = terminal(STATIC, "live", log)
+    # Wide enough for a first line that has swap in use too.
+    shown = terminal(STATIC, "live", log, columns=150)
     shown.wait("USER")
     shown.keys("Home")
+    shown.wait("paused")
     for number in range(3):
         rows = shown.wait(rf"interval {number + 1} of ")
         words, pressure = head(log, number)
@@ -383,7 +390,8 @@ def test_panels_of_groups_and_devices_show_the_figures_of_the_log(which, request
         shown.keys("2")
         found = lines(shown.wait(r"\[2 groups\]"), "GROUP (") if log.has("groups") else []
         for name, expected in groups(log, number).items() if found else ():
-            assert [figures_ for other, figures_ in found if other == name] == expected
+            # Groups of one name, such as those of two plays at once, stand in the order of what they used.
+            assert sorted(figures_ for other, figures_ in found if other == name) == sorted(expected)
             compared += 1
         shown.keys("3")
         rows = shown.wait(r"\[3 disks\]")
@@ -548,7 +556,7 @@ def test_a_running_recorder_is_followed(tmp_path, terminal):
         while not (log / "manifest.json").is_file():
             assert time.monotonic() < deadline
             time.sleep(0.02)
-        shown = terminal(STATIC, "live", log)
+        shown = terminal(STATIC, "live", log, columns=150)
         shown.wait("following")
         shown.interval(4)
         shown.keys("Space")

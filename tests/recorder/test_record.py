@@ -199,37 +199,6 @@ def test_a_users_cpu_time_is_what_the_kernel_charged_also_for_commands_that_came
     assert users["page_faults_minor"].sum() > 1000
 
 
-def test_active_users_are_those_at_a_terminal_who_compute(tmp_path):
-    import pty
-
-    recorder = begin(PROGRAMS["python"], tmp_path / "run", "--by", "session")
-    sessions = []
-    for _ in range(3):
-        pid, terminal = pty.fork()
-        if pid == 0:
-            os.execv(
-                sys.executable, [sys.executable, "-S", "-c", BURN + "\nwhile True: time.sleep(1)", "1.0"]
-            )
-        sessions.append((pid, terminal))
-
-    def most_active():
-        return Log.open(tmp_path / "run").samples().collect()["active_users"].max()
-
-    wait_until(lambda: most_active() >= 3, recorder)
-    for pid, terminal in sessions:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-        os.close(terminal)
-    ended_s = time.time()
-    wait_until(lambda: sampled_since(tmp_path / "run", ended_s), recorder)
-    end(recorder)
-    samples = Log.open(tmp_path / "run").samples().collect()
-    # Others may be at work at terminals of this machine too; in most intervals these three were.
-    assert samples["active_users"].max() >= 3
-    assert samples["active_users"].min() <= samples["active_users"].max() - 3
-    assert samples["sessions"].null_count() == 0
-
-
 @pytest.mark.parametrize("with_signal", [signal.SIGINT, signal.SIGTERM])
 def test_signals_end_it_within_a_second_with_everything_flushed(program, with_signal, tmp_path):
     recorder = begin(program, tmp_path / "run")

@@ -486,6 +486,10 @@ pub fn events() -> TableSchema {
     )
 }
 
+/// What names of disks begin with that lie on others or in memory: their requests are counted below them, so that
+/// the machine's totals leave them out.
+pub const STACKED_DISKS: [&str; 8] = ["dm-", "md", "loop", "ram", "zram", "drbd", "bcache", "nbd"];
+
 /// Every table of the vocabulary.
 pub fn tables() -> Vec<TableSchema> {
     vec![

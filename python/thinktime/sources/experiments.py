@@ -215,8 +215,9 @@ def run(
     missing = work.count(runs.cells)
     work.threads = max(1, cores // max(1, len(missing)))
     with ThreadPoolExecutor(min(cores, max(1, len(missing)))) as pool:
-        waiting = [pool.submit(work.cell, cell) for cell in missing]
         try:
+            # Within: an interruption here must stop those that were begun too.
+            waiting = [pool.submit(work.cell, cell) for cell in missing]
             if progress is not None:
                 progress(work.progress())
             while not _settled(waiting):

@@ -14,6 +14,7 @@ use crate::laws::{
     USERS_WITHIN_MACHINE, WAITING_USERS_ARE_ACTIVE, WITHIN_AN_INTERVAL, value,
 };
 use crate::schema::{Column, Role, TableSchema};
+use crate::vocabulary::STACKED_DISKS;
 
 /// Step of the wall clock that a recorder does not report [s]: less is the time between reading two clocks.
 const STEP_S: f64 = 0.051;
@@ -93,9 +94,10 @@ struct Interval {
     cpus_s: [f64; 2],
     cpus_rows: u32,
     users_rows: u64,
-    /// What the machine's disks and interfaces did, NaN where unknown, and the sums over their rows.
+    /// What the machine's disks and interfaces did, NaN where unknown, and what their rows leave possible.
     devices: [f64; DEVICES.len()],
-    devices_sums: [f64; DEVICES.len()],
+    devices_least: [f64; DEVICES.len()],
+    devices_most: [f64; DEVICES.len()],
     /// Two intervals begin at this time: whose the rows are is not known.
     is_ambiguous: bool,
 }
@@ -109,6 +111,9 @@ struct Device {
     of_machine: &'static str,
     of_device: &'static str,
 }
+
+/// What names of hardware begin with, whatever the driver's stack; others (Ceph's `rbd`, say) may be either.
+const HARDWARE_DISKS: [&str; 7] = ["sd", "hd", "vd", "xvd", "nvme", "mmcblk", "dasd"];
 
 const fn device(table: &'static str, of_machine: &'static str, of_device: &'static str) -> Device {
     Device { table, of_machine, of_device }
@@ -131,21 +136,49 @@ const DEVICES: [Device; 9] = [
 struct Amounts<'a> {
     counts: Option<&'a PrimitiveArray<UInt64Type>>,
     seconds: Option<&'a Float64Array>,
-    /// The loopback interface, which is not counted.
-    names: Option<&'a StringArray>,
+    interfaces: Option<&'a StringArray>,
+    disks: Option<&'a StringArray>,
+}
+
+/// Whether the machine's total has a row of devices.
+#[derive(Clone, Copy, PartialEq)]
+enum Counted {
+    Yes,
+    /// A disk of which only the recorder, with `/sys`, knows whether it lies on another.
+    Unknown,
+    No,
 }
 
 impl<'a> Amounts<'a> {
     fn of(rows: Rows<'a>, column: &str) -> Amounts<'a> {
-        let names = rows.batch.column_by_name("interface").and_then(|names| names.as_string_opt());
-        Amounts { counts: rows.counts(column), seconds: rows.floats(column), names }
+        let names = |column| rows.batch.column_by_name(column).and_then(|names| names.as_string_opt());
+        Amounts {
+            counts: rows.counts(column),
+            seconds: rows.floats(column),
+            interfaces: names("interface"),
+            disks: names("device"),
+        }
     }
 
     fn at(&self, index: usize) -> Option<f64> {
-        if self.names.is_some_and(|names| names.is_valid(index) && names.value(index) == "lo") {
-            return None;
-        }
         value(self.counts, index).map(|count| count as f64).or_else(|| value(self.seconds, index))
+    }
+
+    /// Requests to a disk that lies on others are counted below it, and loopback is no traffic of the machine.
+    fn counted(&self, index: usize) -> Counted {
+        let name = |names: Option<&'a StringArray>| {
+            names.filter(|names| names.is_valid(index)).map(|names| names.value(index))
+        };
+        let starts = |prefixes: &[&str]| {
+            name(self.disks).is_some_and(|disk| prefixes.iter().any(|prefix| disk.starts_with(prefix)))
+        };
+        if name(self.interfaces) == Some("lo") || starts(&STACKED_DISKS) {
+            Counted::No
+        } else if self.disks.is_some() && !starts(&HARDWARE_DISKS) {
+            Counted::Unknown
+        } else {
+            Counted::Yes
+        }
     }
 }
 
@@ -362,7 +395,8 @@ impl Intervals {
                 cpus_rows: 0,
                 users_rows: 0,
                 devices: devices.map(|amounts| amounts.at(index).unwrap_or(f64::NAN)),
-                devices_sums: [0.0; DEVICES.len()],
+                devices_least: [0.0; DEVICES.len()],
+                devices_most: [0.0; DEVICES.len()],
                 is_ambiguous: false,
             });
         }
@@ -416,8 +450,12 @@ impl Intervals {
                 }
             } else if let Some(table) = DEVICE_TABLES.iter().position(|name| *name == rows.schema.name) {
                 self.has_devices[table] = true;
-                for (sum, amounts) in interval.devices_sums.iter_mut().zip(&devices) {
-                    *sum += amounts.and_then(|amounts| amounts.at(index)).unwrap_or(0.0);
+                let sums = interval.devices_least.iter_mut().zip(&mut interval.devices_most);
+                for ((least, most), amounts) in sums.zip(&devices) {
+                    let Some(amounts) = amounts else { continue };
+                    let (amount, counted) = (amounts.at(index).unwrap_or(0.0), amounts.counted(index));
+                    *least += if counted == Counted::Yes { amount } else { 0.0 };
+                    *most += if counted == Counted::No { 0.0 } else { amount };
                 }
             } else if is_cpus {
                 interval.cpus_rows += 1;
@@ -590,10 +628,13 @@ fn cpus_add_up(interval: &Interval, machine: &Machine, file: &Path, report: &mut
 
 /// A recorder computes both from the same lines, and leaves out devices that did nothing.
 fn devices_add_up(interval: &Interval, has_devices: [bool; 2], file: &Path, report: &mut Report) {
-    for ((device, machine), sum) in DEVICES.iter().zip(interval.devices).zip(interval.devices_sums) {
+    let sums = interval.devices_least.iter().zip(&interval.devices_most);
+    for ((device, machine), (least, most)) in DEVICES.iter().zip(interval.devices).zip(sums) {
         let table = DEVICE_TABLES.iter().position(|name| *name == device.table).unwrap_or_default();
+        let slack = 1e-9 * machine.abs() + 1e-6;
         // Without any row in this part, they were not recorded, or are in another one.
-        if has_devices[table] && (machine - sum).abs() > 1e-9 * machine.abs() + 1e-6 {
+        if has_devices[table] && (machine < least - slack || machine > most + slack) {
+            let sum = if least == most { format!("{most}") } else { format!("{least} to {most}") };
             let message = || format!("{machine}; the rows of {} of this interval have {sum}", device.table);
             report.row(&DEVICES_ADD_UP, file, interval.row, device.of_machine, message);
         }

@@ -45,6 +45,7 @@ fn row(schema: &TableSchema, number: usize, index: usize) -> Row {
             Value::Time(start_us + 100_000 * place as i64)
         }
         ("events", "time") => Value::Time(start_us),
+        ("disks", "device") => Value::from("sda"),
         ("commands", _) if column.ty == Type::F64 => Value::F64(0.2),
         ("commands", _) if column.ty == Type::U64 => Value::U64(2 * (100 + index as u64)),
         _ => match column.ty {
@@ -228,6 +229,49 @@ fn neighbouring_rows_that_are_exchanged_are_found() {
         };
         let defects = check(&dir, &tables);
         assert!(laws(&defects).contains(&law), "{law}: {defects:?}");
+    }
+}
+
+/// 100 reads of a disk; the machine's total has none of what lies on it, and perhaps those of a device of which the
+/// name does not say whether it is hardware.
+#[test]
+fn requests_to_stacked_disks_are_counted_below_them() {
+    let holder = holder();
+    let dir = holder.path().join("log");
+    let cases: [(&[(&str, u64)], u64, bool); 11] = [
+        (&[("sda", 100)], 100, true),
+        (&[("sda", 100)], 99, false),
+        (&[("sda", 100)], 101, false),
+        (&[("sda", 100), ("dm-0", 100), ("md127", 30), ("loop0", 7)], 100, true),
+        (&[("sda", 100), ("dm-0", 100), ("md127", 30), ("loop0", 7)], 107, false),
+        (&[("sda", 60), ("nvme0n1", 40), ("zram0", 9)], 100, true),
+        (&[("sda", 60), ("nvme0n1", 40), ("zram0", 9)], 60, false),
+        (&[("sda", 100), ("rbd0", 7)], 100, true),
+        (&[("sda", 100), ("rbd0", 7)], 107, true),
+        (&[("sda", 100), ("rbd0", 7)], 108, false),
+        (&[("loop0", 7)], 7, false),
+    ];
+    for (disks, machine, is_sound) in cases {
+        let mut tables = sound();
+        let place = |schema: &TableSchema, name: &str| schema.position(name).unwrap();
+        let (schema, rows) = tables.iter_mut().find(|(schema, _)| schema.name == "samples").unwrap();
+        rows[0][place(schema, "disk_reads")] = Value::U64(machine);
+        let (schema, rows) = tables.iter_mut().find(|(schema, _)| schema.name == "disks").unwrap();
+        let first = rows.remove(0);
+        for (number, (disk, reads)) in disks.iter().enumerate() {
+            let mut row = first.clone();
+            for column in schema.columns.iter().filter(|column| number > 0 && column.ty != Type::Time) {
+                row[place(schema, &column.name)] = Value::Null;
+            }
+            row[place(schema, "device")] = Value::from(*disk);
+            row[place(schema, "reads")] = Value::U64(*reads);
+            rows.insert(number, row);
+        }
+        let defects = check(&dir, &tables);
+        let of_reads: Vec<_> = defects.iter().filter(|defect| defect.law == "devices_add_up").collect();
+        // The other amounts of the first row are hardware's, or of the loop device.
+        let is_found = of_reads.iter().any(|defect| format!("{defect:?}").contains("disk_reads"));
+        assert_eq!(is_found, !is_sound, "{disks:?} of {machine}: {defects:?}");
     }
 }
 

@@ -436,6 +436,8 @@ mod tests {
                         stat,
                         run_ns,
                         wait_ns: None,
+                        has_all_waits: true,
+                        had_one_thread: true,
                         swap_wait_ns: None,
                         io: None,
                         command,

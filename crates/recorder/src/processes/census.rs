@@ -85,6 +85,8 @@ pub(super) struct Entry {
     pub pid: i32,
     pub key: Key,
     pub facts: Facts,
+    /// Time of that reading since the first scan [ns].
+    read_ns: u64,
     /// Everything it used, once it has ended and the kernel has told.
     pub ended: Option<Usage>,
     /// It had ended when a scan saw it first: its children were told, and are debts of its parent.
@@ -152,6 +154,10 @@ pub struct Census {
     pub(super) is_first_interval: bool,
     /// Differences dropped because they exceed the capacity of the machine.
     pub implausible: u64,
+    /// Time since the first scan [ns].
+    passed_ns: u64,
+    /// Waits for a CPU that the kernel told and that cannot have been [ns].
+    pub cpu_waits_cut_ns: u64,
     /// Totals that were counted in whole ticks: of processes with threads, and of those that waited for children. What
     /// users had is off by the rounding of each at the beginning and at the end, not by that of every interval.
     pub totals_in_ticks: u64,
@@ -178,6 +184,8 @@ impl Census {
             is_begun: false,
             is_first_interval: false,
             implausible: 0,
+            passed_ns: 0,
+            cpu_waits_cut_ns: 0,
             totals_in_ticks: 0,
             orphans: Vec::new(),
         }
@@ -242,6 +250,7 @@ impl Census {
             account.commands.begin();
         }
         (self.kernel_ns, self.low_priority_ns) = (0, 0);
+        self.passed_ns = self.passed_ns.saturating_add(around.length_ns);
         self.is_first_interval = std::mem::replace(&mut self.is_begun, around.since_ticks.is_none());
         self.orphans.clear();
         let mut waited = Vec::new();
@@ -331,6 +340,7 @@ impl Census {
             pid,
             key: self.key_of(facts),
             facts: facts.clone(),
+            read_ns: self.passed_ns,
             ended: None,
             is_late: false,
             missing: None,
@@ -408,6 +418,17 @@ impl Census {
         let waited_ns = possible_wait_ns(usage.io_wait_ns, lived_ns.max(self.tick_ns));
         self.implausible += u64::from(usage.io_wait_ns > around.length_ns.saturating_add(self.tick_ns));
         usage.io_wait_ns = waited_ns;
+        // Kernels tell now and then that a task which slept for minutes had waited for a CPU. How many threads waited
+        // beside each other is known of those that had one.
+        if entry.facts.had_one_thread {
+            // Who waits does not run, and is not read meanwhile: the wait may be longer than the interval.
+            let unread_ns = self.passed_ns.saturating_sub(entry.read_ns);
+            let possible_ns =
+                possible_wait_ns(usage.wait_ns, unread_ns.max(lived_ns).saturating_add(self.tick_ns));
+            self.cpu_waits_cut_ns = self.cpu_waits_cut_ns.saturating_add(usage.wait_ns - possible_ns);
+            usage.wait_ns = possible_ns;
+        }
+        entry.read_ns = self.passed_ns;
         let is_kernel_thread = entry.facts.stat.is_kernel_thread;
         if is_kernel_thread {
             self.kernel_ns += usage.exact_ns;

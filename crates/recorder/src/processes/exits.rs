@@ -22,8 +22,8 @@ use rustix::net::{SendFlags, send};
 
 use super::netlink::{
     HEADER_BYTES, IO_DELAY_OFFSET, NLMSG_ERROR, RUN_OFFSET, SWAP_DELAY_OFFSET, TASKSTATS_CMD_GET,
-    TASKSTATS_TYPE_AGGR_PID, TASKSTATS_TYPE_STATS, WAIT_OFFSET, attribute, body, open_family, put_message,
-    receive_many, u16_at, u32_at, u64_at,
+    TASKSTATS_TYPE_AGGR_PID, TASKSTATS_TYPE_AGGR_TGID, TASKSTATS_TYPE_STATS, WAIT_OFFSET, attribute, body,
+    open_family, put_message, receive_many, u16_at, u32_at, u64_at,
 };
 use super::usage::{Usage, possible_wait_ns};
 use crate::kernel::clock::{Clock, Moment, SystemClock};
@@ -33,7 +33,6 @@ use crate::proc::process_stat::{Name, is_low_priority};
 
 // From linux/taskstats.h and linux/netlink.h: part of the kernel's ABI.
 const TASKSTATS_CMD_ATTR_REGISTER_CPUMASK: u16 = 3;
-const TASKSTATS_TYPE_AGGR_TGID: u16 = 5;
 const NLM_F_ACK: u16 = 4;
 /// `ac_flag`: the last task of its process.
 const AGROUP: u8 = 0x20;

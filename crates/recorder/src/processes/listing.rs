@@ -57,7 +57,7 @@ impl Listing {
 }
 
 /// Process number that a folder's name stands for; `None` for the other entries of `/proc`.
-fn pid_of(name: &[u8]) -> Option<i32> {
+pub(super) fn pid_of(name: &[u8]) -> Option<i32> {
     if !name.first()?.is_ascii_digit() {
         return None;
     }

@@ -14,6 +14,7 @@ mod nvml;
 pub(crate) mod procfs;
 pub mod settlement;
 pub(crate) mod taskstats;
+mod threads;
 pub mod usage;
 pub(crate) mod watch;
 
@@ -61,9 +62,13 @@ pub struct Facts {
     pub stat: ProcessStat,
     /// Exact time on a CPU, of the first thread [ns]; `None` where the kernel does not measure it.
     pub run_ns: Option<u64>,
-    /// Time runnable but waiting for a CPU, of the first thread [ns].
+    /// Time runnable but waiting for a CPU, of all threads [ns]; see [`threads`].
     pub wait_ns: Option<u64>,
-    /// Time waiting for a page from swap, of the first thread [ns]; `None` where the source does not tell.
+    /// `wait_ns` has the threads that have ended too.
+    pub has_all_waits: bool,
+    /// No reading saw a second thread.
+    pub had_one_thread: bool,
+    /// Time waiting for a page from swap [ns]; `None` where the source does not tell.
     pub swap_wait_ns: Option<u64>,
     /// Bytes read and written; `None` where the reader is not permitted to see them.
     pub io: Option<ProcessIo>,

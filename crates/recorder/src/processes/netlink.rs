@@ -20,8 +20,10 @@ const CTRL_ATTR_FAMILY_ID: u16 = 1;
 const CTRL_ATTR_FAMILY_NAME: u16 = 2;
 pub(super) const TASKSTATS_CMD_GET: u8 = 1;
 const TASKSTATS_CMD_ATTR_PID: u16 = 1;
+const TASKSTATS_CMD_ATTR_TGID: u16 = 2;
 pub(super) const TASKSTATS_TYPE_STATS: u16 = 3;
 pub(super) const TASKSTATS_TYPE_AGGR_PID: u16 = 4;
+pub(super) const TASKSTATS_TYPE_AGGR_TGID: u16 = 5;
 const NLA_TYPE_MASK: u16 = 0x3fff;
 
 pub(super) const HEADER_BYTES: usize = 16;
@@ -43,15 +45,24 @@ pub(super) const IO_DELAY_OFFSET: usize = 40;
 /// Offset of `swapin_delay_total` [byte].
 pub(super) const SWAP_DELAY_OFFSET: usize = 56;
 
-/// Fields of `struct taskstats` that are used, of the first thread of a process.
+/// Fields of `struct taskstats` that are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Record {
-    /// CPU time of the thread [ns].
+    /// CPU time [ns].
     pub run_ns: u64,
-    /// Time that it waited for a processor [ns].
+    /// Time of waiting for a processor [ns].
     pub wait_ns: u64,
-    /// Time that it waited for a page from swap [ns]; 0 where the kernel does not account it.
+    /// Time of waiting for a page from swap [ns]; 0 where the kernel does not account it.
     pub swap_wait_ns: u64,
+}
+
+/// Whose record is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// The first thread of a process.
+    FirstThread,
+    /// All threads of a process, those that have ended too.
+    Process,
 }
 
 impl Record {
@@ -151,6 +162,7 @@ pub fn parse_answer(message: &[u8]) -> io::Result<(u32, Option<Record>)> {
         Err(error) => return Err(error),
     };
     let record = attribute(body, TASKSTATS_TYPE_AGGR_PID)
+        .or_else(|| attribute(body, TASKSTATS_TYPE_AGGR_TGID))
         .and_then(|nested| attribute(nested, TASKSTATS_TYPE_STATS))
         .and_then(Record::of);
     Ok((sequence, Some(record.ok_or_else(short)?)))
@@ -182,7 +194,7 @@ impl TaskstatsSocket {
         // The recorder's own record: it has certainly run, so that 0 means that nothing is accounted.
         let own = rustix::process::getpid().as_raw_nonzero().get();
         let mut records = Vec::new();
-        opened.request(&[own], &mut records)?;
+        opened.request(&[own], Of::FirstThread, &mut records)?;
         let usable = matches!(records[..], [Some(record)] if record.run_ns > 0);
         if usable {
             Ok(opened)
@@ -192,7 +204,11 @@ impl TaskstatsSocket {
     }
 
     /// Fills `records` with one for each of `pids`; `None` for a process that has gone.
-    pub fn request(&mut self, pids: &[i32], records: &mut Vec<Option<Record>>) -> io::Result<()> {
+    pub fn request(&mut self, pids: &[i32], of: Of, records: &mut Vec<Option<Record>>) -> io::Result<()> {
+        let kind = match of {
+            Of::FirstThread => TASKSTATS_CMD_ATTR_PID,
+            Of::Process => TASKSTATS_CMD_ATTR_TGID,
+        };
         records.clear();
         records.resize(pids.len(), None);
         for (batch, records) in pids.chunks(BATCH).zip(records.chunks_mut(BATCH)) {
@@ -203,7 +219,7 @@ impl TaskstatsSocket {
             self.requests.clear();
             self.requests.reserve(BATCH * REQUEST_BYTES);
             for (at, pid) in batch.iter().enumerate() {
-                let attribute = (TASKSTATS_CMD_ATTR_PID, &pid.to_ne_bytes()[..]);
+                let attribute = (kind, &pid.to_ne_bytes()[..]);
                 put_message(
                     &mut self.requests,
                     self.family,
@@ -290,6 +306,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::kernel::clock::{Clock, SystemClock};
 
     /// An answer as the kernel lays it out: two headers, then the record nested in an attribute.
     fn answer(sequence: u32, run_ns: u64, wait_ns: u64, stats_bytes: usize) -> Vec<u8> {
@@ -335,7 +352,7 @@ mod tests {
                 // More than a batch, with numbers that no process has.
                 let pids: Vec<i32> =
                     (0..150).map(|at| if at % 3 == 0 { own } else { 4_000_000 + at }).collect();
-                socket.request(&pids, &mut records).unwrap();
+                socket.request(&pids, Of::FirstThread, &mut records).unwrap();
                 assert_eq!(records.len(), 150);
                 assert!(records.iter().enumerate().all(|(at, record)| record.is_some() == (at % 3 == 0)));
             }
@@ -350,6 +367,30 @@ mod tests {
     }
 
     #[test]
+    fn a_record_of_a_process_has_all_its_threads() {
+        let Ok(mut socket) = TaskstatsSocket::open() else { return };
+        let own = rustix::process::getpid().as_raw_nonzero().get();
+        let burn = || {
+            let begin = std::time::Instant::now();
+            while begin.elapsed().as_millis() < 50 {}
+        };
+        // One after the other: each has ended when the next begins, and none is the first.
+        let mut used_ns = 0u64;
+        for _ in 0..3 {
+            let thread = std::thread::spawn(move || {
+                burn();
+                SystemClock.thread_cpu_ns()
+            });
+            used_ns += thread.join().unwrap();
+        }
+        let mut records = Vec::new();
+        socket.request(&[own, 4_000_000], Of::Process, &mut records).unwrap();
+        let [Some(all), None] = records[..] else { panic!("{records:?}") };
+        // The clock of a thread was read a moment before its end; nothing else is left out.
+        assert!(all.run_ns >= used_ns, "{all:?}, {used_ns} ns");
+    }
+
+    #[test]
     fn an_answer_that_comes_late_is_not_taken_for_another_process() {
         let Ok(mut socket) = TaskstatsSocket::open() else { return };
         let own = rustix::process::getpid().as_raw_nonzero().get();
@@ -361,7 +402,7 @@ mod tests {
             send(&socket.socket, &request, SendFlags::empty()).unwrap();
             socket.sequence = sequence.wrapping_add(1);
             let mut records = Vec::new();
-            socket.request(&[4_000_000, own], &mut records).unwrap();
+            socket.request(&[4_000_000, own], Of::FirstThread, &mut records).unwrap();
             assert!(matches!(records[..], [None, Some(_)]), "{records:?}");
         }
     }

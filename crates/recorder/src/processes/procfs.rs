@@ -3,7 +3,8 @@
 //! A process with one thread whose `schedstat` did not change since the last sample has not run, and
 //! one that has not run cannot have used, forked or waited for anything: its other files are not
 //! read. The first thread's file does not cover the others, so a process with more threads is read
-//! from `stat` each time, which sums all of them: exact in total, in ticks of 10 ms.
+//! from `stat` each time, which sums all of them: exact in total, in ticks of 10 ms. How long its threads
+//! waited for a CPU is found by [`super::threads`].
 //! (Threads create threads: a process that has one gets a second one only by running.)
 
 use std::fmt::Write as _;
@@ -16,6 +17,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::commands;
 use super::listing::Listing;
+use super::threads::{ThreadWaits, Waited};
 use super::{By, Facts, ProcessSource, Scan};
 use crate::kernel::files::{Root, read_once};
 use crate::proc::process_stat::{Name, ProcessStat};
@@ -53,6 +55,8 @@ pub(crate) struct Process {
     pub(super) run_ns: u64,
     /// Threads at the last reading.
     pub(super) threads: u32,
+    /// Waiting of its threads, once it has had several.
+    waited: Option<Box<Waited>>,
     /// Readings so far.
     reads: u32,
     uid: u32,
@@ -73,6 +77,7 @@ impl Process {
             io: Kept::Unopened,
             run_ns: 0,
             threads: 1,
+            waited: None,
             reads: 0,
             uid: 0,
             cgroup: None,
@@ -80,6 +85,11 @@ impl Process {
             command: None,
             refresh: true,
         }
+    }
+
+    /// Time that its threads waited for pages from swap, once it has had several [ns].
+    pub(super) fn swap_wait_ns(&self) -> Option<u64> {
+        self.waited.as_ref().and_then(|waited| waited.swap_wait_ns)
     }
 
     /// How many files are open.
@@ -140,6 +150,7 @@ pub(crate) struct Files {
     name: String,
     buffer: Vec<u8>,
     budget: Budget,
+    thread_waits: ThreadWaits,
 }
 
 /// Result of reading a file of a process.
@@ -163,6 +174,7 @@ impl Files {
             name: String::new(),
             buffer: vec![0; BUFFER_BYTES],
             budget: Budget::new(),
+            thread_waits: ThreadWaits::open(root),
         })
     }
 
@@ -228,6 +240,7 @@ impl Files {
     /// Those that ended are removed when the folder is listed, else when they are read.
     pub(super) fn advance(&mut self, table: &mut Vec<Process>, forks: Option<u64>) -> io::Result<()> {
         self.samples = self.samples.wrapping_add(1);
+        self.thread_waits.begin();
         // Nothing was forked, so that the folder cannot have a new process.
         if forks.is_some() && forks == self.forks {
             return Ok(());
@@ -262,6 +275,12 @@ impl Files {
             Outcome::Gone => return Outcome::Gone,
             Outcome::Denied => return Outcome::Denied,
         };
+        if stat.threads > 1 || process.waited.is_some() {
+            let waited = process.waited.get_or_insert_default();
+            let ticks = stat.user_ticks.saturating_add(stat.system_ticks);
+            let has_run = due || sched.is_none_or(|sched| sched.run_ns != process.run_ns);
+            self.thread_waits.read(self.listing.folder(), pid, sched, ticks, has_run, waited);
+        }
         // As read before `stat`: time used in between shows as a change at the next sample.
         process.run_ns = sched.map_or(0, |sched| sched.run_ns);
         process.threads = stat.threads;
@@ -282,7 +301,12 @@ impl Files {
         Outcome::Read(Facts {
             stat,
             run_ns: sched.map(|sched| sched.run_ns),
-            wait_ns: sched.map(|sched| sched.wait_ns),
+            wait_ns: process
+                .waited
+                .as_ref()
+                .map_or(sched.map(|sched| sched.wait_ns), |waited| waited.wait_ns),
+            has_all_waits: process.waited.as_ref().is_none_or(|waited| waited.is_complete),
+            had_one_thread: process.waited.is_none(),
             swap_wait_ns: None,
             io,
             command,

@@ -218,9 +218,11 @@ impl Census {
         entry.ended = Some(whole);
         // The reading may name one that ended before.
         entry.facts.stat.parent = departed.parent;
-        // With several threads, the reading has the waiting of the first one only.
-        if entry.facts.stat.threads > 1 {
+        // The reading may lack the waiting of threads that had ended before it.
+        if !entry.facts.has_all_waits {
             rest.wait_ns = 0;
+        }
+        if entry.facts.stat.threads > 1 {
             self.totals_in_ticks += entry.mark_ticks([true, false]);
         }
         let mut key = entry.key.clone();

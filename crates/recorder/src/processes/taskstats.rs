@@ -2,15 +2,14 @@
 //!
 //! 64 requests go out in one message and 64 answers come back in one call. A process with one thread
 //! whose run time did not change has not run; the others are read from `/proc` as well, because
-//! taskstats has neither the session nor the totals for waited-for children, nor, for a process with
-//! several threads, the sum over them.
+//! taskstats has neither the session nor the totals for waited-for children.
 //!
 //! # Limitations
 //! Needs CAP_NET_ADMIN in the initial user namespace, so that it is not usable in most containers.
 
 use std::io;
 
-use super::netlink::{Record, TaskstatsSocket};
+use super::netlink::{Of, Record, TaskstatsSocket};
 use super::procfs::{Files, Process};
 use super::{By, ProcessSource, Scan};
 use crate::kernel::files::Root;
@@ -56,7 +55,7 @@ impl Taskstats {
             }
         }
         if let Some(facts) = scan.facts.last_mut() {
-            facts.swap_wait_ns = Some(record.swap_wait_ns);
+            facts.swap_wait_ns = Some(process.swap_wait_ns().unwrap_or(record.swap_wait_ns));
         }
         true
     }
@@ -86,7 +85,7 @@ impl ProcessSource for Taskstats {
         self.pids.clear();
         self.pids.extend(table.iter().map(|process| process.pid));
         let mut records = std::mem::take(&mut self.records);
-        self.socket.request(&self.pids, &mut records)?;
+        self.socket.request(&self.pids, Of::FirstThread, &mut records)?;
         let mut answers = records.iter();
         table.retain_mut(|process| {
             // There is an answer for each process of the table, in its order.

@@ -218,6 +218,7 @@ impl Watch {
                 "exits": each.exits.as_ref().map_or_else(String::as_str, |_| "taskstats"),
                 "exits_lost": each.exits_lost,
                 "scan_cpu_s": each.tried,
+                "cpu_waits_cut_s": each.census.cpu_waits_cut_ns as f64 * 1e-9,
                 "unreadable_processes_max": each.unreadable_max,
                 "implausible_growths_dropped":
                     each.census.implausible + each.exits.as_ref().map_or(0, Exits::impossible_waits),

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use thinktime_log::vocabulary::STACKED_DISKS;
+
 use crate::kernel::files::Root;
 use crate::proc::diskstats::{Disk, SECTOR_BYTES};
 use crate::proc::net_dev::Interface;
@@ -25,9 +27,6 @@ pub struct Devices {
     classes: BTreeMap<String, DeviceClass>,
     has_sys: bool,
 }
-
-/// Names of devices that lie on top of others or of memory.
-const VIRTUAL: [&str; 8] = ["dm-", "md", "loop", "ram", "zram", "drbd", "bcache", "nbd"];
 
 impl Devices {
     /// A classifier for the devices below `root`.
@@ -69,7 +68,7 @@ pub fn by_name(name: &str) -> DeviceClass {
     } else {
         ends_in_digit
     };
-    let is_physical = !is_part && !VIRTUAL.iter().any(|prefix| name.starts_with(prefix));
+    let is_physical = !is_part && !STACKED_DISKS.iter().any(|prefix| name.starts_with(prefix));
     DeviceClass { is_part, is_physical }
 }
 
