@@ -73,7 +73,7 @@ def tried(architectures: Sequence[str]) -> list[str]:
 
 
 def untriable(architectures: Sequence[str]) -> list[str]:
-    """A line for each architecture whose packages cannot be tried here, which is known before they are built."""
+    """A line for each architecture whose packages cannot be tried here: known before anything is built."""
     reasons = {architecture: missing(architecture) for architecture in architectures}
     return [f"{architecture}: {reason}" for architecture, reason in reasons.items() if reason]
 
