@@ -21,7 +21,7 @@ TYPED += ["for i in 1 2; do", "echo $i", "done", "date -u"]
 """Lines that were typed to the tools, after backspace, tab, arrow up and Ctrl-U, and can be replayed."""
 
 
-@pytest.mark.parametrize("name", ["v2.cast", "io.timing", "inout.timing", "tlog.json"])
+@pytest.mark.parametrize("name", ["v2.cast", "v3.cast", "io.timing", "inout.timing", "tlog.json"])
 def test_a_session_becomes_a_script(name, tmp_path, capfd):
     out = tmp_path / "made.toml"
     assert run(["scripts", "--from", str(FILES / name), "-o", str(out)]) == 0
@@ -93,7 +93,7 @@ def test_a_long_session_takes_little_memory(form, tmp_path):
     assert peak < len(piece) * pieces / 2, "half of what there is to read"
 
 
-@pytest.mark.parametrize("name", ["v2.cast", "tlog.json"])
+@pytest.mark.parametrize("name", ["v2.cast", "v3.cast", "tlog.json"])
 @given(seed=SEEDS)
 @effort(25)
 def test_damaged_sessions(name, seed, tmp_path_factory):
