@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 System = Annotated[
-    str,
+    str | None,
     typer.Argument(
         metavar="SYSTEM",
-        help="Name of a system; see `thinktime systems`.",
+        help="Name of a system; see `thinktime systems`. None with --from.",
         autocompletion=completion.systems,
     ),
 ]
@@ -40,7 +40,7 @@ Parameter = Annotated[
 
 
 def command(
-    system: System,
+    system: System = None,
     parameter: Parameter = None,
     config: Annotated[
         Path | None,
@@ -63,6 +63,49 @@ def command(
         bool, typer.Option("--resume", help="Add replications to those already in the log.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing log.")] = False,
+    log: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="LOG", help="Replay the interactions of this log instead of a system."),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            "--scheduler",
+            metavar="NAME",
+            help="With --from: round-robin, feedback, sharing, fcfs, priority or shortest.",
+            autocompletion=completion.schedulers,
+        ),
+    ] = None,
+    quantum: Annotated[
+        str | None,
+        typer.Option("--quantum", metavar="TIME", help="With --from: time slice, such as 10ms; 3ms by default."),
+    ] = None,
+    cpus: Annotated[
+        int | None, typer.Option("--cpus", min=1, max=1024, help="With --from: CPUs; by default, as recorded.")
+    ] = None,
+    users: Annotated[
+        int | None,
+        typer.Option("--users", min=1, max=100_000, help="With --from: users, who draw recorded interactions."),
+    ] = None,
+    resample: Annotated[
+        bool,
+        typer.Option("--resample", help="With --from: users draw interactions instead of repeating their own."),
+    ] = False,
+    urgent: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--urgent", metavar="CLASS", help="With --scheduler priority: class that goes first; repeatable."
+        ),
+    ] = None,
+    recorded_cpus: Annotated[
+        int | None,
+        typer.Option(
+            "--recorded-cpus",
+            min=1,
+            metavar="N",
+            help="With --from: CPUs that the recorded users were confined to, such as by taskset.",
+        ),
+    ] = None,
     threads: Threads = None,
     max_events: MaxEvents = None,
     max_memory: MaxMemory = "",
@@ -78,6 +121,10 @@ def command(
     With -o the replications become a log, which every analysis reads like that of a real machine. The same
     seed gives the same results, bit for bit; replication r has the same users whatever else differs.
 
+    With --from, the users are those of a log: their interactions with the think times, CPU times and delays that
+    were recorded. Printed side by side are what was recorded, the same simulated, which checks the simulation,
+    and what another scheduler, other CPUs or more users would have done.
+
     Examples:
 
       thinktime simulate apl360 -p users=35 -p scheduler=fb_infinity -p time_slice=0.1 --seed 1 -o run
@@ -87,7 +134,39 @@ def command(
       thinktime simulate apl360 -p length=7200 -p warm_up=mser5 --format json
 
       thinktime simulate network --config queue.toml --trace -o queue; thinktime report queue
+
+      thinktime simulate --from monday --cpus 4
+
+      thinktime simulate --from monday --scheduler feedback --quantum 10ms --users 40
     """
+    changes = _Changes(
+        scheduler=scheduler,
+        quantum=quantum,
+        cpus=cpus,
+        users=users,
+        resample=resample,
+        urgent=tuple(urgent or ()),
+        recorded_cpus=recorded_cpus,
+    )
+    if log is not None:
+        of_system = {
+            "SYSTEM": system,
+            "-p": parameter,
+            "--config": config,
+            "-o": output,
+            "--trace": trace,
+            "--resume": resume,
+            "--force": force,
+        }
+        if given_too := [name for name, value in of_system.items() if value]:
+            raise InputError(f"{', '.join(given_too)}: belongs to a simulated system; leave it out, or --from")
+        how = {"seed": seed, "replications": replications, "threads": threads}
+        _replay(log, changes, form, limits=limits_of(max_events, max_memory), **how)
+        return
+    if needless := changes.given():
+        raise InputError(f"{needless[0]}: changes recorded users; name their log with --from")
+    if system is None:
+        raise InputError("give a simulated system, or a log with --from; see `thinktime systems`")
     from thinktime.cli import parameters
     from thinktime.documents.render import render_section
 
@@ -114,6 +193,50 @@ def command(
     messages.rendered(render_section(_section(simulated, output), form, width()))
     if output is not None and form == "text":
         messages.line(f"{output}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Changes:
+    """Options that change recorded users."""
+
+    scheduler: str | None
+    quantum: str | None
+    cpus: int | None
+    users: int | None
+    resample: bool
+    urgent: tuple[str, ...]
+    recorded_cpus: int | None
+
+    def given(self) -> list[str]:
+        """Names of those that were given."""
+        return [f"--{item.name.replace('_', '-')}" for item in fields(self) if getattr(self, item.name)]
+
+
+def _replay(log: Path, changes: _Changes, form: SectionForm, **how: Any) -> None:
+    """Replay the interactions of a log, and print what they got and would have got."""
+    from thinktime.documents.render import render_section
+    from thinktime.log import Log, border
+    from thinktime.predictions.replay import answer, section
+    from thinktime.quantity import parse_seconds
+    from thinktime.questions.definition import warned
+
+    quantum = changes.quantum
+    plan = answer.ReplayPlan(
+        scheduler=changes.scheduler or answer.DEFAULT,
+        quantum_s=None if quantum is None else parse_seconds(quantum, "--quantum"),
+        cpus=changes.cpus,
+        users=changes.users,
+        resample=changes.resample,
+        urgent=changes.urgent,
+        confined_to=changes.recorded_cpus,
+    )
+    opened = Log.open(log)
+    changed = border.changes([opened])
+    for sentence in changed:
+        messages.failure(f"thinktime: {sentence}")
+    with counted("simulating", answer.runs(plan, how["replications"])) as progress:
+        found = answer.replay(opened, plan=plan, name=str(log), progress=progress, **how)
+    messages.rendered(render_section(warned(section.section(found), changed), form, width()))
 
 
 def _extends(output: Path | None, resume: bool, force: bool) -> bool:
