@@ -65,7 +65,9 @@ def command(
     force: Annotated[bool, typer.Option("--force", help="Replace an existing log.")] = False,
     log: Annotated[
         Path | None,
-        typer.Option("--from", metavar="LOG", help="Replay the interactions of this log instead of a system."),
+        typer.Option(
+            "--from", metavar="LOG", help="Replay the interactions of this log instead of a system."
+        ),
     ] = None,
     scheduler: Annotated[
         str | None,
@@ -78,18 +80,25 @@ def command(
     ] = None,
     quantum: Annotated[
         str | None,
-        typer.Option("--quantum", metavar="TIME", help="With --from: time slice, such as 10ms; 3ms by default."),
+        typer.Option(
+            "--quantum", metavar="TIME", help="With --from: time slice, such as 10ms; 3ms by default."
+        ),
     ] = None,
     cpus: Annotated[
-        int | None, typer.Option("--cpus", min=1, max=1024, help="With --from: CPUs; by default, as recorded.")
+        int | None,
+        typer.Option("--cpus", min=1, max=1024, help="With --from: CPUs; by default, as recorded."),
     ] = None,
     users: Annotated[
         int | None,
-        typer.Option("--users", min=1, max=100_000, help="With --from: users, who draw recorded interactions."),
+        typer.Option(
+            "--users", min=1, max=100_000, help="With --from: users, who draw recorded interactions."
+        ),
     ] = None,
     resample: Annotated[
         bool,
-        typer.Option("--resample", help="With --from: users draw interactions instead of repeating their own."),
+        typer.Option(
+            "--resample", help="With --from: users draw interactions instead of repeating their own."
+        ),
     ] = False,
     urgent: Annotated[
         list[str] | None,
@@ -121,9 +130,9 @@ def command(
     With -o the replications become a log, which every analysis reads like that of a real machine. The same
     seed gives the same results, bit for bit; replication r has the same users whatever else differs.
 
-    With --from, the users are those of a log: their interactions with the think times, CPU times and delays that
-    were recorded. Printed side by side are what was recorded, the same simulated, which checks the simulation,
-    and what another scheduler, other CPUs or more users would have done.
+    With --from, the users are those of a log: their interactions with the think times, CPU times and delays
+    that were recorded. Printed side by side are what was recorded, the same simulated, which checks the
+    simulation, and what another scheduler, other CPUs or more users would have done.
 
     Examples:
 
@@ -159,7 +168,9 @@ def command(
             "--force": force,
         }
         if given_too := [name for name, value in of_system.items() if value]:
-            raise InputError(f"{', '.join(given_too)}: belongs to a simulated system; leave it out, or --from")
+            raise InputError(
+                f"{', '.join(given_too)}: belongs to a simulated system; leave it out, or --from"
+            )
         how = {"seed": seed, "replications": replications, "threads": threads}
         _replay(log, changes, form, limits=limits_of(max_events, max_memory), **how)
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from thinktime.errors import InputError, offered
 from thinktime.log import border
-from thinktime.predictions.replay.recorded import Recorded, recorded
+from thinktime.predictions.replay.recorded import Recorded, RecordedUser, recorded
 from thinktime.results import Result
 from thinktime.sources import simulated
 from thinktime.sources.simulated import LIMITS, Limits
@@ -195,9 +195,7 @@ def replay(
     if isinstance(found, NotApplicable):
         raise InputError(f"{found.reason}; {found.remedy}")
     _check(plan, found)
-    how = _How(
-        seed=seed, replications=replications, threads=threads, limits=limits, progress=progress
-    )
+    how = _How(seed=seed, replications=replications, threads=threads, limits=limits, progress=progress)
     as_it_was = ReplayPlan(confined_to=plan.confined_to)
     base = _simulated("as recorded", found, as_it_was, how)
     outcomes = [_of_log(found, as_it_was), base]
@@ -231,7 +229,9 @@ def runs(plan: ReplayPlan, found: int) -> int:
 
 def _check(plan: ReplayPlan, found: Recorded) -> None:
     if plan.scheduler not in SCHEDULERS:
-        raise InputError(f"{plan.scheduler}: there is no such scheduler; {offered(plan.scheduler, SCHEDULERS)}")
+        raise InputError(
+            f"{plan.scheduler}: there is no such scheduler; {offered(plan.scheduler, SCHEDULERS)}"
+        )
     if plan.quantum_s is not None and plan.scheduler not in SLICED:
         raise InputError(f"quantum: {plan.scheduler} has no time slice; give {' or '.join(SLICED)}")
     if (plan.scheduler == "priority") != bool(plan.urgent):
@@ -249,13 +249,15 @@ def _check(plan: ReplayPlan, found: Recorded) -> None:
         )
     confined = plan.confined_to or found.cpus
     if confined > found.cpus:
-        raise InputError(f"the machine of {found.name} has {found.cpus} CPUs, not the {confined} that were given")
+        raise InputError(
+            f"the machine of {found.name} has {found.cpus} CPUs, not the {confined} that were given"
+        )
     for cpus in (confined, plan.cpus or confined):
         others = _background(found, plan)
         if others >= cpus:
             raise InputError(
-                f"{found.name}: others than its users took {others:.2g} CPUs, which leaves nothing of {cpus}; "
-                "give more CPUs"
+                f"{found.name}: others than its users took {others:.2g} CPUs, which leaves nothing of "
+                f"{cpus}; give more CPUs"
             )
 
 
@@ -280,14 +282,12 @@ class _How:
 
 def _of_log(found: Recorded, plan: ReplayPlan) -> Outcome:
     """What was recorded."""
-    sums = (
-        np.bincount(found.group, weights=found.response, minlength=found.groups),
-        np.bincount(found.group, minlength=found.groups).astype(np.float64),
-    )
-    known = ~np.isnan(found.waited)
-    cpus = plan.confined_to or found.cpus
-    users_cpu = float(found.cpu.sum()) / found.seconds
-    utilisation = None if found.background is None else (users_cpu + _background(found, plan)) / cpus
+    cpus, n = plan.confined_to or found.cpus, len(found.response)
+    sums, known = _by_block(found, found.response), ~np.isnan(found.waited)
+    busy = None
+    if found.background is not None:
+        share = (float(found.cpu.sum()) / found.seconds + _background(found, plan)) / cpus
+        busy = _plain(share, "share", n, "CPU time over time")
     median, p90, p95 = (quantile_in_time(found.response, q).with_unit("s") for q in QUANTILES.values())
     return Outcome(
         name="recorded",
@@ -298,25 +298,25 @@ def _of_log(found: Recorded, plan: ReplayPlan) -> Outcome:
         median=median,
         p90=p90,
         p95=p95,
-        throughput=_plain(len(found.response) / found.seconds, "1/s", len(found.response), "count over time"),
-        wait=_mean(
-            (
-                np.bincount(found.group[known], weights=found.waited[known], minlength=found.groups),
-                np.bincount(found.group[known], minlength=found.groups).astype(np.float64),
-            ),
-            found,
-        )
-        if known.any()
-        else None,
-        utilisation=None
-        if utilisation is None
-        else _plain(utilisation, "share", len(found.response), "CPU time over time"),
+        throughput=_plain(n / found.seconds, "1/s", n, "count over time"),
+        wait=_mean(_by_block(found, found.waited), found) if known.any() else None,
+        utilisation=busy,
         by_class=tuple(
-            _plain(float(found.response[found.kinds == kind].mean()), "s", int((found.kinds == kind).sum()), "mean")
-            for kind in range(len(found.classes))
+            _plain(float(some.mean()), "s", len(some), "mean")
+            for some in (found.response[found.kinds == kind] for kind in range(len(found.classes)))
         ),
         _sums=sums,
     )
+
+
+def _by_block(found: Recorded, values: Array) -> tuple[Array, Array]:
+    """Sum of the known values in each block, and their number."""
+    known = ~np.isnan(values)
+    total = np.zeros(found.groups)
+    counts = np.zeros(found.groups)
+    np.add.at(total, found.group[known], values[known])
+    np.add.at(counts, found.group[known], 1.0)
+    return total, counts
 
 
 def _simulated(name: str, found: Recorded, plan: ReplayPlan, how: _How) -> Outcome:
@@ -374,27 +374,11 @@ def _simulated(name: str, found: Recorded, plan: ReplayPlan, how: _How) -> Outco
 
 def _parameters(found: Recorded, plan: ReplayPlan, how: _How) -> dict[str, object]:
     """Parameters of the simulated system."""
-    users = [
-        {
-            "from": one.from_s,
-            "until": one.until_s,
-            "scheduled": one.scheduled,
-            "group": one.group,
-            "interactions": np.column_stack(
-                [one.think_s, found.cpu[one.rows], found.delay[one.rows]]
-            ).tolist(),
-        }
-        for one in found.users
-    ]
-    for one, given in zip(found.users, users, strict=True):
-        rows: Sequence[list[float]] = given["interactions"]  # type: ignore[assignment]
-        for times, kind in zip(rows, found.kinds[one.rows].tolist(), strict=True):
-            times.append(kind)
     population = (plan.users or found.present) if plan.draws else 0
     length = _length(found, population, how) if plan.draws else _end(found)
     quantum = QUANTUM_S if plan.quantum_s is None else plan.quantum_s
     return {
-        "users": users,
+        "users": [_user(found, one) for one in found.users],
         "population": population,
         "inputs": "resampled" if plan.draws else "recorded",
         "classes": [
@@ -408,6 +392,25 @@ def _parameters(found: Recorded, plan: ReplayPlan, how: _How) -> dict[str, objec
         "length": length,
         "warm_up": WARM_UP * length if plan.draws else 0.0,
         "interval": length,
+    }
+
+
+def _user(found: Recorded, user: RecordedUser) -> dict[str, object]:
+    """A user of the simulated system."""
+    times = zip(
+        user.think_s.tolist(),
+        found.cpu[user.rows].tolist(),
+        found.delay[user.rows].tolist(),
+        # A class is a whole number among times.
+        found.kinds[user.rows].tolist(),
+        strict=True,
+    )
+    return {
+        "from": user.from_s,
+        "until": user.until_s,
+        "scheduled": user.scheduled,
+        "group": user.group,
+        "interactions": [list(row) for row in times],
     }
 
 

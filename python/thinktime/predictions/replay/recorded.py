@@ -1,4 +1,4 @@
-"""Users of a log as a simulation takes them: each interaction with its think time, CPU time and other delay."""
+"""Users of a log as a simulation takes them: interactions with think time, CPU time and other delay."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ OVERLAPPING = 0.05
 """Share of a user's inputs that were sent before the reply to the one before, above which they are requests
 that do not wait for each other."""
 AHEAD = 0.05
-"""Share of a user's inputs that were due before the reply to the one before, above which they are scheduled."""
+"""Share of a user's inputs that were due before the reply to the one before, above which all are scheduled:
+think times then count from the input before."""
 AT_ONCE_S = 1e-3
 """Two times this close are one: clocks of logs have microseconds, and a driver takes its time."""
 PARALLEL = 1.05
@@ -138,9 +139,7 @@ def recorded(log: Log, name: str) -> Recorded | NotApplicable:
     return _recorded(log, name, int(machine_cpus), inputs, rows)
 
 
-def _recorded(
-    log: Log, name: str, cpus: int, inputs: Interactions, rows: Rows
-) -> Recorded | NotApplicable:
+def _recorded(log: Log, name: str, cpus: int, inputs: Interactions, rows: Rows) -> Recorded | NotApplicable:
     end = float(np.nanmax(np.concatenate([inputs.times["due"], inputs.times["completion"]])))
     spans = [
         span
@@ -275,7 +274,9 @@ def _requests(due: Array, spans: Sequence[Span]) -> Iterator[RecordedUser]:
             )
 
 
-def _others(log: Log, inputs: Interactions, spans: Sequence[Span], used_s: float) -> tuple[float | None, float]:
+def _others(
+    log: Log, inputs: Interactions, spans: Sequence[Span], used_s: float
+) -> tuple[float | None, float]:
     """CPUs that all but the interactions used, without low priority, and those at low priority."""
     if not log.has("samples"):
         return None, 0.0

@@ -107,17 +107,7 @@ def _tables(found: Replayed) -> Iterator[Table]:
             range(len(found.classes)),
             Col("class", lambda kind: found.classes[kind] or "(none)"),
             Col("n", lambda kind: found.outcomes[0].by_class[kind].n),
-            Cols(names, lambda kind: [one.by_class[kind] for one in found.outcomes]),
-            *(
-                (
-                    Col(
-                        "changed / unchanged",
-                        lambda kind: _divided(*(one.by_class[kind] for one in found.outcomes[:-3:-1])),
-                    ),
-                )
-                if change
-                else ()
-            ),
+            Cols(heads, lambda kind: _of_class(found, kind)),
             name="replay-classes",
             caption="Mean response by class",
         )
@@ -128,6 +118,14 @@ def _tables(found: Replayed) -> Iterator[Table]:
         caption="Schedulers",
         folded=True,
     )
+
+
+def _of_class(found: Replayed, kind: int) -> Iterator[Cell]:
+    """Mean responses of a class, and their ratio where something is changed."""
+    means = [one.by_class[kind] for one in found.outcomes]
+    yield from means
+    if found.change is not None:
+        yield _divided(means[-1], means[-2])
 
 
 def _divided(first: Cell, second: Cell) -> Cell:
@@ -141,8 +139,9 @@ def _caveats(found: Replayed) -> Iterator[str]:
     n = len(data.response)
     if abs(found.error.value) > NEAR:
         yield (
-            f"The simulation does not describe this log: as recorded it is {_per_cent(found.error.value)} off. "
-            "Something that it does not have decides the responses; do not rely on what it says of changes."
+            "The simulation does not describe this log: as recorded it is "
+            f"{_per_cent(found.error.value)} off. Something that it does not have decides the responses; do "
+            "not rely on what it says of changes."
         )
     if not found.waits_counted:
         yield (
@@ -151,14 +150,14 @@ def _caveats(found: Replayed) -> Iterator[str]:
         )
     if data.parallel > LARGE * n:
         yield (
-            f"{data.parallel} of {n} interactions used more CPU time than their response lasted, on several CPUs "
-            "at once. They are simulated on one CPU at a time: their responses come out too long, and of "
-            "more CPUs they gain less than they would."
+            f"{data.parallel} of {n} interactions used more CPU time than their response lasted, on several "
+            "CPUs at once. They are simulated on one CPU at a time: their responses come out too long, and "
+            "of more CPUs they gain less than they would."
         )
     if data.unfinished > LARGE * n:
         yield (
-            f"{data.unfinished} inputs have no completion in the log and are left out, while {n} have one: the "
-            "longest are missing."
+            f"{data.unfinished} inputs have no completion in the log and are left out, while {n} have one: "
+            "the longest are missing."
         )
     if data.without_cpu:
         yield f"{data.without_cpu} completed interactions have no CPU time in the log and are left out."
@@ -171,8 +170,8 @@ def _caveats(found: Replayed) -> Iterator[str]:
         )
     if data.low_priority > LARGE:
         yield (
-            f"Work at low priority used {shown.number(data.low_priority)} CPUs on average; it is left out, as "
-            "if it gave way at once."
+            f"Work at low priority used {shown.number(data.low_priority)} CPUs on average; it is left out, "
+            "as if it gave way at once."
         )
     if found.plan.scheduler == "fcfs" or found.plan.urgent:
         yield (
@@ -188,10 +187,10 @@ def _method(found: Replayed) -> str:
         drawn += "; resampled, each user, present throughout, draws from those of one recorded user"
     blocks = "stretches of time" if found._recorded.by_time else "users of a session"
     return (
-        f"{shown.count(found.interactions, 'interaction')} with recorded think times, CPU times and other delays, "
-        f"{drawn}. What ran as recorded is taken to be round robin with slices of "
+        f"{shown.count(found.interactions, 'interaction')} with recorded think times, CPU times and other "
+        f"delays, {drawn}. What ran as recorded is taken to be round robin with slices of "
         f"{shown.quantity(QUANTUM_S, 's')}. Intervals: Student's t over {blocks} as blocks, which take the "
-        "waits of others as given; percentiles, throughputs, and figures by class that are simulated have none. "
-        f"At most {found.replications} replications each, seed {found.seed}; system `timesharing`, whose laws "
-        "were checked in each."
+        "waits of others as given; percentiles, throughputs, and figures by class that are simulated have "
+        f"none. At most {found.replications} replications each, seed {found.seed}; system `timesharing`, "
+        "whose laws were checked in each."
     )
