@@ -17,8 +17,8 @@ LARGE = 0.05
 CANNOT = (
     "What this cannot tell: delays other than waits for a CPU stay as they were, so that more contention "
     "for memory, disks, networks and others' locks is not seen, nor less. The CPUs take from one queue and "
-    "switch at no cost; caches and clock rates stay as they were. Users neither give up nor type "
-    "more because replies come sooner."
+    "switch at no cost; caches and clock rates stay as they were. Users think as long as they did, however "
+    "long replies take, and none gives up."
 )
 
 
@@ -165,13 +165,13 @@ def _caveats(found: Replayed) -> Iterator[str]:
         yield "The log does not say what else used the CPUs: nothing is taken to have."
     elif found.background > LARGE:
         yield (
-            f"Others than these interactions used {shown.number(found.background)} CPUs on average. They are "
-            "simulated as work that comes at random in pieces of 10 ms and shares the CPUs on equal terms."
+            f"Others than these interactions used {shown.number(found.background, 2)} CPUs on average. They "
+            "are simulated as work that comes at random in pieces of 10 ms and shares the CPUs on equal terms."
         )
     if data.low_priority > LARGE:
         yield (
-            f"Work at low priority used {shown.number(data.low_priority)} CPUs on average; it is left out, "
-            "as if it gave way at once."
+            f"Work at low priority used {shown.number(data.low_priority, 2)} CPUs on average; it is left "
+            "out, as if it gave way at once."
         )
     if found.plan.scheduler == "fcfs" or found.plan.urgent:
         yield (
