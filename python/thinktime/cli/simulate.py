@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -39,88 +40,93 @@ Parameter = Annotated[
 ]
 
 
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="FILE.toml", help="File of parameters; -p takes precedence."),
+]
+Replications = Annotated[int, typer.Option("--replications", min=1, help="Number of independent runs.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random numbers.")]
+Output = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="LOG", help="Folder of the log; each replication is a session."),
+]
+Trace = Annotated[bool, typer.Option("--trace", help="Log every interaction and event, not only samples.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Add replications to those already in the log.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing log.")]
+Form = Annotated[
+    SectionForm, typer.Option("--format", help="Format of the results; json and csv are unrounded.")
+]
+From = Annotated[
+    Path | None,
+    typer.Option(
+        "--from",
+        metavar="LOG",
+        help="Replay the interactions of this log instead of a system.",
+        autocompletion=completion.logs,
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler",
+        metavar="NAME",
+        help="With --from: round-robin, feedback, sharing, fcfs, priority or shortest.",
+        autocompletion=completion.schedulers,
+    ),
+]
+Quantum = Annotated[
+    str | None,
+    typer.Option("--quantum", metavar="TIME", help="With --from: time slice, such as 10ms; 3ms by default."),
+]
+Cpus = Annotated[
+    int | None, typer.Option("--cpus", min=1, max=1024, help="With --from: CPUs; by default, as recorded.")
+]
+Users = Annotated[
+    int | None,
+    typer.Option("--users", min=1, max=100_000, help="With --from: users, who draw recorded interactions."),
+]
+Resample = Annotated[
+    bool, typer.Option("--resample", help="With --from: users draw interactions, not one after the other.")
+]
+Urgent = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--urgent", metavar="CLASS", help="With --scheduler priority: class that goes first; repeatable."
+    ),
+]
+RecordedCpus = Annotated[
+    int | None,
+    typer.Option(
+        "--recorded-cpus",
+        min=1,
+        metavar="N",
+        help="With --from: CPUs that the recorded users were confined to, such as by taskset.",
+    ),
+]
+
+
 def command(
     system: System = None,
     parameter: Parameter = None,
-    config: Annotated[
-        Path | None,
-        typer.Option("--config", metavar="FILE.toml", help="File of parameters; -p takes precedence."),
-    ] = None,
-    replications: Annotated[
-        int, typer.Option("--replications", min=1, help="Number of independent runs.")
-    ] = 8,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of all random numbers.")] = 1,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output", metavar="LOG", help="Folder of the log; each replication is a session."
-        ),
-    ] = None,
-    trace: Annotated[
-        bool, typer.Option("--trace", help="Log every interaction and event, not only samples.")
-    ] = False,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Add replications to those already in the log.")
-    ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing log.")] = False,
-    log: Annotated[
-        Path | None,
-        typer.Option(
-            "--from", metavar="LOG", help="Replay the interactions of this log instead of a system."
-        ),
-    ] = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            "--scheduler",
-            metavar="NAME",
-            help="With --from: round-robin, feedback, sharing, fcfs, priority or shortest.",
-            autocompletion=completion.schedulers,
-        ),
-    ] = None,
-    quantum: Annotated[
-        str | None,
-        typer.Option(
-            "--quantum", metavar="TIME", help="With --from: time slice, such as 10ms; 3ms by default."
-        ),
-    ] = None,
-    cpus: Annotated[
-        int | None,
-        typer.Option("--cpus", min=1, max=1024, help="With --from: CPUs; by default, as recorded."),
-    ] = None,
-    users: Annotated[
-        int | None,
-        typer.Option(
-            "--users", min=1, max=100_000, help="With --from: users, who draw recorded interactions."
-        ),
-    ] = None,
-    resample: Annotated[
-        bool,
-        typer.Option(
-            "--resample", help="With --from: users draw interactions instead of repeating their own."
-        ),
-    ] = False,
-    urgent: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--urgent", metavar="CLASS", help="With --scheduler priority: class that goes first; repeatable."
-        ),
-    ] = None,
-    recorded_cpus: Annotated[
-        int | None,
-        typer.Option(
-            "--recorded-cpus",
-            min=1,
-            metavar="N",
-            help="With --from: CPUs that the recorded users were confined to, such as by taskset.",
-        ),
-    ] = None,
+    config: ConfigFile = None,
+    replications: Replications = 8,
+    seed: Seed = 1,
+    output: Output = None,
+    trace: Trace = False,
+    resume: Resume = False,
+    force: Force = False,
+    log: From = None,
+    scheduler: Scheduler = None,
+    quantum: Quantum = None,
+    cpus: Cpus = None,
+    users: Users = None,
+    resample: Resample = False,
+    urgent: Urgent = None,
+    recorded_cpus: RecordedCpus = None,
     threads: Threads = None,
     max_events: MaxEvents = None,
     max_memory: MaxMemory = "",
-    form: Annotated[
-        SectionForm, typer.Option("--format", help="Format of the results; json and csv are unrounded.")
-    ] = "text",
+    form: Form = "text",
 ) -> None:
     """Simulate a system in independent replications, and print its responses with confidence intervals.
 
@@ -148,6 +154,9 @@ def command(
 
       thinktime simulate --from monday --scheduler feedback --quantum 10ms --users 40
     """
+    from thinktime.cli import parameters
+    from thinktime.documents.render import render_section
+
     changes = _Changes(
         scheduler=scheduler,
         quantum=quantum,
@@ -157,46 +166,24 @@ def command(
         urgent=tuple(urgent or ()),
         recorded_cpus=recorded_cpus,
     )
+    how: dict[str, Any] = {"seed": seed, "replications": replications, "threads": threads}
+    how["limits"] = limits_of(max_events, max_memory)
     if log is not None:
-        of_system = {
-            "SYSTEM": system,
-            "-p": parameter,
-            "--config": config,
-            "-o": output,
-            "--trace": trace,
-            "--resume": resume,
-            "--force": force,
-        }
-        if given_too := [name for name, value in of_system.items() if value]:
-            raise InputError(
-                f"{', '.join(given_too)}: belongs to a simulated system; leave it out, or --from"
-            )
-        how = {"seed": seed, "replications": replications, "threads": threads}
-        _replay(log, changes, form, limits=limits_of(max_events, max_memory), **how)
+        of_system = (system, parameter, config, output, trace, resume, force)
+        _check_alone(of_system)
+        _replay(log, changes, form, **how)
         return
     if needless := changes.given():
         raise InputError(f"{needless[0]}: changes recorded users; name their log with --from")
     if system is None:
         raise InputError("give a simulated system, or a log with --from; see `thinktime systems`")
-    from thinktime.cli import parameters
-    from thinktime.documents.render import render_section
-
     if trace and output is None:
         raise InputError("--trace: the trace needs a log; name its folder with -o")
     given = parameters.in_seconds(system, parameters.read(config, parameter or []))
     extends = _extends(output, resume, force)
     try:
         with counted("simulating", replications) as progress:
-            simulated = _simulate(
-                output if extends else None,
-                system,
-                given,
-                seed=seed,
-                replications=replications,
-                threads=threads,
-                limits=limits_of(max_events, max_memory),
-                progress=progress,
-            )
+            simulated = _simulate(output if extends else None, system, given, progress=progress, **how)
     except InputError as error:
         raise parameters.located(error, system, config, parameter or []) from None
     if output is not None:
@@ -204,6 +191,13 @@ def command(
     messages.rendered(render_section(_section(simulated, output), form, width()))
     if output is not None and form == "text":
         messages.line(f"{output}")
+
+
+def _check_alone(of_system: Sequence[object]) -> None:
+    """Refuse options of a simulated system beside a log."""
+    names = ("SYSTEM", "-p", "--config", "-o", "--trace", "--resume", "--force")
+    if both := [name for name, value in zip(names, of_system, strict=True) if value]:
+        raise InputError(f"{', '.join(both)}: belongs to a simulated system; leave it out, or --from")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -188,12 +188,14 @@ fn by_slices(arrivals: &Arrivals, slices: &[Span], switching: u64) -> Vec<u64> {
     }
 }
 
+/// Of the slice of a server: number of its beginning, nanoseconds of switching and of service to come, level, customer,
+/// and service that the customer needs after it.
+type Sliced = (u64, u64, u64, usize, usize, u64);
+
 /// Turns of several servers, a nanosecond at a time. At one time, slices end before customers come, those first that
 /// began first.
 fn by_turns(arrivals: &Arrivals, servers: usize, slices: &[Span], switching: u64) -> Vec<u64> {
-    // Of the slice of each server: number of its beginning, nanoseconds of switching and of service to come, level,
-    // customer, and service that the customer needs after it.
-    let mut at: Vec<Option<(u64, u64, u64, usize, usize, u64)>> = vec![None; servers];
+    let mut at: Vec<Option<Sliced>> = vec![None; servers];
     let mut levels: Vec<Vec<(usize, u64)>> = vec![Vec::new(); slices.len()];
     let (mut gone, mut begun, mut here, mut coming) = (vec![0; arrivals.len()], 0, 0, 0);
     for now in 0.. {

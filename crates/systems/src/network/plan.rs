@@ -5,8 +5,8 @@ use std::ops::Range;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use thinktime_engine::station::{
-    AnyStation, Delay, Fcfs, Feedback, LeastAttained, Order, PreemptivePriority, ProcessorSharing, Processors,
-    Roster, RoundRobin, Servers, ShortestRemaining,
+    AnyStation, Delay, Fcfs, Feedback, LeastAttained, Order, PreemptivePriority, ProcessorSharing,
+    Processors, Roster, RoundRobin, Servers, ShortestRemaining,
 };
 use thinktime_engine::{Distribution, Slot, Span};
 

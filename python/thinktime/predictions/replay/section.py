@@ -166,7 +166,8 @@ def _caveats(found: Replayed) -> Iterator[str]:
     elif found.background > LARGE:
         yield (
             f"Others than these interactions used {shown.number(found.background, 2)} CPUs on average. They "
-            "are simulated as work that comes at random in pieces of 10 ms and shares the CPUs on equal terms."
+            "are simulated as work that comes at random in pieces of 10 ms and shares the CPUs on equal "
+            "terms; what they would take of more CPUs, or of fewer, the log does not tell."
         )
     if data.low_priority > LARGE:
         yield (
