@@ -150,11 +150,29 @@ def test_background_is_what_the_interactions_did_not_use(tmp_path, logs):
     assert found.background == pytest.approx(0.6, abs=0.02)
     assert found.outcomes[1].mean.value == pytest.approx(found.outcomes[0].mean.value, rel=0.1)
     assert any("CPUs on average" in one for one in section(found).caveats)
+    assert found.waited_for is None
     # Without it the users would have been served faster: the test would see it.
     assert replay(log).outcomes[1].mean.value < 0.9 * found.outcomes[0].mean.value
-    busy = written(tmp_path / "busy", frame, 2, samples.with_columns(user_s=pl.col("user_s") + 8.0))
+    # Without measured waits nothing shows that others gave way.
+    bare, samples = frame.drop("run_delay_s"), samples.with_columns(user_s=pl.col("user_s") + 8.0)
+    busy = written(tmp_path / "busy", bare, 2, samples)
     with pytest.raises(InputError, match=r"others than its users took .* leaves nothing of 1"):
         replay(busy, plan=ReplayPlan(cpus=1))
+
+
+def test_background_that_gives_way_is_left_out(tmp_path, logs):
+    """Users who did not wait for others, on a machine whose samples have 0.7 CPU of them."""
+    frame = logs[2].interactions().collect()
+    first, last = frame["due"].min(), frame["completion"].max()
+    busy = float(frame["service_s"].sum()) / (last - first).total_seconds() + 0.7
+    starts = pl.datetime_range(first, last, "10s", eager=True)
+    samples = pl.DataFrame({"start": starts}).with_columns(length_s=pl.lit(10.0), user_s=pl.lit(10.0 * busy))
+    found = replay(written(tmp_path / "sampled", frame, 2, samples), plan=ReplayPlan(cpus=1))
+    assert found.background == pytest.approx(0.7, abs=0.02)
+    assert found.waited_for < 0.1
+    assert any("gave way" in one for one in section(found).caveats)
+    real = replay(logs[1]).outcomes[0].mean.value
+    assert found.outcomes[-1].mean.value == pytest.approx(real, rel=0.12)
 
 
 def test_the_same_seed_gives_the_same_bits(logs):

@@ -144,22 +144,15 @@ fn of_class(index: usize, class: &str) -> [Row; 3] {
 
 /// Responses of group `index`.
 fn of_group(index: usize) -> [Row; 2] {
-    let name = |what: &str| format!("group_{index}_{what}");
+    let completed = format!("Interactions of group {index} completed");
+    let responses = format!("Sum of the response times of group {index}");
     [
-        Row::at(
-            index,
-            name("completed"),
-            "interaction",
-            format!("Interactions of group {index} completed"),
-            |run, at| run.measures.groups[at].completed as f64,
-        ),
-        Row::at(
-            index,
-            name("response_s"),
-            "s",
-            format!("Sum of the response times of group {index}"),
-            |run, at| run.measures.groups[at].responses as f64 * 1e-9,
-        ),
+        Row::at(index, format!("completed_by_group_{index}"), "interaction", completed, |run, at| {
+            run.measures.groups[at].completed as f64
+        }),
+        Row::at(index, format!("responses_of_group_{index}_s"), "s", responses, |run, at| {
+            run.measures.groups[at].responses as f64 * 1e-9
+        }),
     ]
 }
 

@@ -119,7 +119,7 @@ fn two(more: Value) -> Value {
 fn every_scheduler_by_hand() {
     let responses = |more: Value| {
         let parameters = two(more);
-        (one(&parameters, "group_0_response_s"), one(&parameters, "group_1_response_s"))
+        (one(&parameters, "responses_of_group_0_s"), one(&parameters, "responses_of_group_1_s"))
     };
     assert_eq!(responses(json!({"scheduler": "fcfs"})), (4.5, 6.0));
     assert_eq!(responses(json!({"scheduler": "fcfs", "cpus": 2})), (4.5, 3.0));
@@ -217,7 +217,7 @@ proptest! {
                                 "users": described(&users, until)});
         if let Some((sum, count)) = plainly(&users, cpus, until) {
             prop_assert_eq!(one(&parameters, "completed"), count as f64);
-            prop_assert!((one(&parameters, "group_0_response_s") - sum as f64 * 1e-9).abs() < 1e-15 * count as f64);
+            prop_assert!((one(&parameters, "responses_of_group_0_s") - sum as f64 * 1e-9).abs() < 1e-15 * count as f64);
         }
     }
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from thinktime.errors import InputError, offered
 from thinktime.log import border
 from thinktime.predictions.replay.recorded import Recorded, RecordedUser, recorded
+from thinktime.predictions.size.background import MATTERS
 from thinktime.results import Result
 from thinktime.sources import simulated
 from thinktime.sources.simulated import LIMITS, Limits
@@ -47,6 +48,9 @@ CYCLES = 20.0
 """Think times and responses of a user in each replication, at the least."""
 WARM_UP = 0.1
 QUANTILES = {"median_response_s": 0.5, "p90_response_s": 0.9, "p95_response_s": 0.95}
+FITS = 6
+"""Halvings of the background load by which the measured waits for a CPU are met: to a part in 64 of it."""
+FIT_REPLICATIONS = 4
 GAP_S = 1.0
 """Time after the last input and all demands until a simulation ends at the latest [s]."""
 SLACK = 10.0
@@ -132,6 +136,8 @@ class Replayed(Result):
     """Recorded interactions that are replayed."""
     background: float | None
     """CPUs that others used; None where the log does not say."""
+    waited_for: float | None
+    """As much of `background` as users waited for, by their measured waits; None where that is all of it."""
     waits_counted: bool
     """True if the kernel counted the waits for a CPU: the delays are then known apart from them."""
     replications: int
@@ -197,8 +203,13 @@ def replay(
     _check(plan, found)
     how = _How(seed=seed, replications=replications, threads=threads, limits=limits, progress=progress)
     as_it_was = ReplayPlan(confined_to=plan.confined_to)
+    real, used = _of_log(found, as_it_was), found.background
+    waited_for = _waited_for(found, real, as_it_was, how)
+    if waited_for is not None:
+        found = replace(found, background=waited_for)
+    _check_room(plan, found)
     base = _simulated("as recorded", found, as_it_was, how)
-    outcomes = [_of_log(found, as_it_was), base]
+    outcomes = [real, base]
     if plan.draws:
         base = _simulated("resampled", found, replace(as_it_was, resample=True), how.after(1))
         outcomes.append(base)
@@ -213,7 +224,8 @@ def replay(
         change=None if changed is None else _ratio(changed, base),
         classes=found.classes,
         interactions=len(found.response),
-        background=found.background,
+        background=used,
+        waited_for=waited_for,
         waits_counted=bool((~np.isnan(found.waited)).any()),
         replications=replications,
         seed=seed,
@@ -252,13 +264,42 @@ def _check(plan: ReplayPlan, found: Recorded) -> None:
         raise InputError(
             f"the machine of {found.name} has {found.cpus} CPUs, not the {confined} that were given"
         )
-    for cpus in (confined, plan.cpus or confined):
-        others = _background(found, plan)
-        if others >= cpus:
-            raise InputError(
-                f"{found.name}: others than its users took {others:.2g} CPUs, which leaves nothing of "
-                f"{cpus}; give more CPUs"
-            )
+
+
+def _check_room(plan: ReplayPlan, found: Recorded) -> None:
+    """Refuse CPUs that background load alone fills."""
+    others, cpus = _background(found, plan), plan.cpus or plan.confined_to or found.cpus
+    if others >= cpus:
+        raise InputError(
+            f"{found.name}: others than its users took {others:.2g} CPUs, which leaves nothing of {cpus}; "
+            "give more CPUs"
+        )
+
+
+def _waited_for(found: Recorded, real: Outcome, plan: ReplayPlan, how: _How) -> float | None:
+    """As much of the background load as users waited for; None for all of it, or where that is not known.
+
+    The kernel gives users and others equal parts of the CPUs only if all are tasks of one group which never
+    sleep. If users waited less than they would have for all of the load, even by the upper end of their
+    measured mean wait, it is the part of the load with which the simulated mean wait is the measured one.
+    """
+    used = found.background
+    if not used or used < MATTERS * found.cpus or real.wait is None or real.wait.high is None:
+        return None
+    quick = replace(how, replications=min(how.replications, FIT_REPLICATIONS), progress=None)
+
+    def wait(background: float) -> float:
+        outcome = _simulated("fitted", replace(found, background=background), plan, quick)
+        assert outcome.wait is not None
+        return outcome.wait.value
+
+    if wait(used) <= real.wait.high:
+        return None
+    low, high = 0.0, used
+    for _ in range(FITS):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if wait(middle) < real.wait.value else (low, middle)
+    return low if low == 0.0 else (low + high) / 2.0
 
 
 def _background(found: Recorded, plan: ReplayPlan) -> float:
@@ -341,8 +382,8 @@ def _simulated(name: str, found: Recorded, plan: ReplayPlan, how: _How) -> Outco
 
     n = round(mean("completed"))
     method = f"simulated, {len(run.responses)} replication{'s' * (len(run.responses) > 1)}"
-    completed = np.array([mean(f"group_{group}_completed") for group in range(found.groups)])
-    total = np.array([mean(f"group_{group}_response_s") for group in range(found.groups)])
+    completed = np.array([mean(f"completed_by_group_{group}") for group in range(found.groups)])
+    total = np.array([mean(f"responses_of_group_{group}_s") for group in range(found.groups)])
     quantiles = {one: _plain(mean(one), "s", n, method) for one in QUANTILES}
     several = len(found.classes) > 1
     # Over the time of the recording, as recorded: a simulation in recorded order ends a little later.

@@ -68,9 +68,9 @@ def _summary(found: Replayed) -> Iterator[str]:
         yield "Nothing is changed: the simulation is compared with the log."
     error = found.error
     yield (
-        f"Checked on this log: simulated as recorded, the mean response is {shown.estimate(base.mean)}; "
-        f"recorded was {shown.estimate(real.mean)}, {_per_cent(error.value)} "
-        f"{'more' if error.value < 0.0 else 'less'}."
+        f"{'Checked' if found.waited_for is None else 'Fitted'} on this log: simulated as recorded, the mean "
+        f"response is {shown.estimate(base.mean)}; recorded was {shown.estimate(real.mean)}, "
+        f"{_per_cent(error.value)} {'more' if error.value < 0.0 else 'less'}."
     )
 
 
@@ -164,11 +164,7 @@ def _caveats(found: Replayed) -> Iterator[str]:
     if found.background is None:
         yield "The log does not say what else used the CPUs: nothing is taken to have."
     elif found.background > LARGE:
-        yield (
-            f"Others than these interactions used {shown.number(found.background, 2)} CPUs on average. They "
-            "are simulated as work that comes at random in pieces of 10 ms and shares the CPUs on equal "
-            "terms; what they would take of more CPUs, or of fewer, the log does not tell."
-        )
+        yield from _others(found.background, found.waited_for)
     if data.low_priority > LARGE:
         yield (
             f"Work at low priority used {shown.number(data.low_priority, 2)} CPUs on average; it is left "
@@ -180,6 +176,26 @@ def _caveats(found: Replayed) -> Iterator[str]:
             "lets it run to the end, real ones that wait in between would give others a CPU more often."
         )
     yield CANNOT
+
+
+def _others(used: float, waited_for: float | None) -> Iterator[str]:
+    """Caveats about the background load."""
+    text = f"Others than these interactions used {shown.number(used, 2)} CPUs on average"
+    how = (
+        "as work that comes at random in pieces of 10 ms and shares the CPUs on equal terms; what others "
+        "would take of more CPUs, or of fewer, the log does not tell."
+    )
+    if waited_for is None:
+        yield f"{text}. They are simulated {how}"
+        return
+    yield (
+        f"{text}. By their measured waits, users waited for {shown.number(waited_for, 2)} of that only: the "
+        f"rest gave way to them, or ran elsewhere. As much is simulated, {how}"
+    )
+    yield (
+        "That part was chosen so that the simulated waits for a CPU are those that were measured: that the "
+        "mean response agrees as recorded is then no check."
+    )
 
 
 def _method(found: Replayed) -> str:
