@@ -244,7 +244,12 @@ def test_logs_that_cannot_be_replayed(tmp_path, logs):
     frame = logs[2].interactions().collect()
     few = written(tmp_path / "few", frame.head(5), 2)
     without = written(tmp_path / "without", frame.drop("service_s"), 2)
-    for log, reason in ((few, "5 completed interactions"), (without, "CPU time of its interactions")):
+    idle = written(tmp_path / "idle", frame.with_columns(service_s=0.0), 2)
+    for log, reason in (
+        (few, "5 completed interactions"),
+        (without, "CPU time of its interactions"),
+        (idle, "no CPU time"),
+    ):
         found = recorded(log, "log")
         assert isinstance(found, NotApplicable)
         assert reason in found.reason
@@ -276,7 +281,7 @@ def test_the_command(capsys, logs):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("simulate",), "give a simulated system, or a log with --from"),
+        (("simulate",), "SYSTEM: is missing; give a simulated system"),
         (("simulate", "ctss", "--cpus", "2"), "--cpus: changes recorded users; name their log with --from"),
         (("simulate", "ctss", "--from", "LOG"), "SYSTEM: belongs to a simulated system"),
         (("simulate", "--from", "LOG", "--quantum", "10"), "--quantum"),

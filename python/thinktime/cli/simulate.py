@@ -176,7 +176,9 @@ def command(
     if needless := changes.given():
         raise InputError(f"{needless[0]}: changes recorded users; name their log with --from")
     if system is None:
-        raise InputError("give a simulated system, or a log with --from; see `thinktime systems`")
+        raise InputError(
+            "SYSTEM: is missing; give a simulated system (`thinktime systems` lists them), or --from LOG"
+        )
     if trace and output is None:
         raise InputError("--trace: the trace needs a log; name its folder with -o")
     given = parameters.in_seconds(system, parameters.read(config, parameter or []))

@@ -384,6 +384,11 @@ def _simulated(name: str, found: Recorded, plan: ReplayPlan, how: _How) -> Outco
     method = f"simulated, {len(run.responses)} replication{'s' * (len(run.responses) > 1)}"
     completed = np.array([mean(f"completed_by_group_{group}") for group in range(found.groups)])
     total = np.array([mean(f"responses_of_group_{group}_s") for group in range(found.groups)])
+    if not completed.sum() > 0.0:
+        raise InputError(
+            f"{found.name}: with {given['cpus']} CPUs none of the interactions would have been completed, so "
+            "much of them others take; give more CPUs"
+        )
     quantiles = {one: _plain(mean(one), "s", n, method) for one in QUANTILES}
     several = len(found.classes) > 1
     # Over the time of the recording, as recorded: a simulation in recorded order ends a little later.

@@ -131,11 +131,6 @@ def recorded(log: Log, name: str) -> Recorded | NotApplicable:
             "play users while recording (`thinktime play`), or import a table with its column service_s",
         )
     rows = np.flatnonzero(completed & ~np.isnan(inputs.service))
-    if len(rows) < N_LEAST:
-        return NotApplicable(
-            f"{name} has {len(rows)} completed interactions, fewer than {N_LEAST}",
-            "record for longer, or with more users",
-        )
     return _recorded(log, name, int(machine_cpus), inputs, rows)
 
 
@@ -146,6 +141,23 @@ def _recorded(log: Log, name: str, cpus: int, inputs: Interactions, rows: Rows) 
         for whole in sessions(log, inputs.origin_us, 0.0, end)
         if (span := _busy(inputs, whole)) is not None
     ]
+    # Those of a warm-up, or outside of all sessions, are not replayed.
+    due = inputs.times["due"][rows]
+    inside = np.zeros(len(rows), dtype=np.bool_)
+    for span in spans:
+        inside |= (due >= span.start) & (due <= span.end)
+    rows = rows[inside]
+    seconds = math.fsum(span.length for span in spans)
+    if len(rows) < N_LEAST:
+        return NotApplicable(
+            f"{name} has {len(rows)} completed interactions, fewer than {N_LEAST}",
+            "record for longer, or with more users",
+        )
+    if not (seconds > 0.0 and inputs.response[rows].sum() > 0.0 and inputs.service[rows].sum() > 0.0):
+        return NotApplicable(
+            f"{name} has interactions that took no time, or no CPU time: there is nothing to wait for",
+            "record users who use a CPU",
+        )
     users, present = _users(inputs, rows, spans)
     by_time = not present
     if len(users) > USERS_MOST:
@@ -159,7 +171,7 @@ def _recorded(log: Log, name: str, cpus: int, inputs: Interactions, rows: Rows) 
         group[one.rows] = one.group
     classes, kinds = np.unique(inputs.classes[rows], return_inverse=True)
     response, cpu = inputs.response[rows], inputs.service[rows]
-    waited, seconds = inputs.columns["run_delay_s"][rows], math.fsum(span.length for span in spans)
+    waited = inputs.columns["run_delay_s"][rows]
     others, aside = _others(log, inputs, spans, float(cpu.sum()))
     return Recorded(
         name=name,
@@ -179,7 +191,7 @@ def _recorded(log: Log, name: str, cpus: int, inputs: Interactions, rows: Rows) 
         background=others,
         low_priority=aside,
         unfinished=int(np.isnan(inputs.response).sum()),
-        without_cpu=int((~np.isnan(inputs.response)).sum()) - len(rows),
+        without_cpu=int(np.isnan(inputs.service[~np.isnan(inputs.response)]).sum()),
         parallel=int((cpu > PARALLEL * response + AT_ONCE_S).sum()),
     )
 
