@@ -69,8 +69,8 @@ def _summary(found: Replayed) -> Iterator[str]:
     error = found.error
     yield (
         f"{'Checked' if found.waited_for is None else 'Fitted'} on this log: simulated as recorded, the mean "
-        f"response is {shown.estimate(base.mean)}; recorded was {shown.estimate(real.mean)}, "
-        f"{_per_cent(error.value)} {'more' if error.value < 0.0 else 'less'}."
+        f"response is {shown.estimate(base.mean)}, {_per_cent(error.value)} "
+        f"{'below' if error.value < 0.0 else 'above'} the recorded {shown.estimate(real.mean)}."
     )
 
 
