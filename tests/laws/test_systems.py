@@ -42,6 +42,19 @@ CONFIGURATIONS = {
             "length": 600,
         },
     ),
+    "timesharing": ("timesharing", {"population": 12, "cpus": 3, "background": 0.5, "length": 1200}),
+    "timesharing priorities": (
+        "timesharing",
+        {
+            "users": [
+                {"interactions": [[10, 0.5, 0.1, 0], [5, 2, 0, 1]]},
+                {"scheduled": True, "interactions": [[6, 1, 1, 1]]},
+            ],
+            "classes": [{"name": "editing"}, {"name": "batch", "priority": 1}],
+            "scheduler": "priority",
+            "length": 1200,
+        },
+    ),
 }
 
 

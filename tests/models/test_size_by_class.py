@@ -412,7 +412,7 @@ def test_the_command_answers_in_words(path, capsys):
         (["--class", "batch"], "give NAME=USER"),
         (["--class", "heavy=alice"], "no user of the log matches it"),
         (["--class", "a=user:1", "--class", "a=user:2"], "is given twice"),
-        (["--users", "batch=3", "--what-if", "scheduler=round-robin:10ms"], "simulated on one CPU"),
+        (["--users", "batch=3", "--what-if", "scheduler=round-robin"], "round-robin with its slice"),
         (["--users", "batch=3", "--what-if", "class:bach=2"], "no such class; it has batch, notebook"),
         (["--users", "batch=3", "--what-if", "cpu:bach=2"], "no such class; it has batch, notebook"),
         (["--users", "batch=3", "--what-if", "class:batch=0"], "no users are left in any class"),

@@ -20,6 +20,7 @@ SHORT = {
     "cp67": {"length": 900},
     "unix6": {},
     "ctss": {},
+    "timesharing": {},
 }
 
 

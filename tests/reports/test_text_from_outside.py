@@ -294,6 +294,9 @@ MESSAGES = {
         ("simulate", "ctss", "--config", written(folder, "c.toml", f"{json.dumps(ALL)} = 3\n")),
         ("simulate", "ctss", "--config", written(folder, "d.toml", f"x = {ALL}\n")),
         ("simulate", "ctss", "-o", taken(folder)),
+        ("simulate", "--from", folder / IN_A_PATH),
+        ("simulate", "--from", folder, "--scheduler", IN_A_PATH),
+        ("simulate", "--from", folder, "--quantum", IN_A_PATH),
     ],
     "predict": lambda folder: [
         ("predict", "network", "--station", f"{IN_A_PATH}=30ms", "--users", "3", "--think-time", "1s"),

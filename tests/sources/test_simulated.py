@@ -37,6 +37,7 @@ EVERY = [
     ("multics", {"users": 12, "length": 900}),
     ("ctss", {"users": 12, "normal_users": 9, "length": 900}),
     ("unix6", {"memory": 650, "interactions": 20}),
+    ("timesharing", {"population": 6, "background": 0.1, "length": 900}),
 ]
 
 
@@ -84,6 +85,13 @@ LAWS = {
         "run time adds up by user": {"processor"},
         "swap time adds up by user": {"processor"},
         "conservation of core": {"one piece a program", "pieces apart", "all within core"},
+    },
+    "timesharing": {
+        "Little's law": {"CPUs", "think", "delays", "interactions"},
+        "flow balance": {"CPUs", "think", "delays", "interactions"},
+        "utilisation law": {"CPUs", "think", "delays"},
+        "conservation of interactions": {"CPUs", "delays"},
+        "conservation of users": {"terminals"},
     },
     "unix6": {
         "Little's law": CONTROLLER | {"interactions"},
@@ -157,7 +165,7 @@ class TestEverySystem:
         assert length == pytest.approx(seen, rel=1e-4)
         assert max(lengths) <= simulated.parameters["length"]
         assert not log.interactions().collect().is_empty()
-        if system != "network":  # which has no machine whose doings could be traced
+        if system not in ("network", "timesharing"):  # which have no machine whose doings could be traced
             assert not log.events().collect().is_empty()
 
     def test_recording_changes_nothing(self, system, parameters, tmp_path):
@@ -370,6 +378,7 @@ ENDLESS = [
     ("ctss", {"quantum": 1e-9, "drum_revolution": 0, "line_overhead": 0}, "quantum", "--max-events"),
     ("multics", {"interval": 1e-9}, "interval", "--max-events"),
     ("network", {"arrivals": 1e-9, "stations": REPAIRMAN["stations"]}, "arrivals", "--max-events"),
+    ("timesharing", {"time_slice": 1e-9}, "time_slice", "--max-events"),
     ("unix6", {"update_interval": 1e-9}, "update_interval", "--max-events"),
 ]
 

@@ -11,6 +11,7 @@ mod ctss;
 mod kernel;
 mod multics;
 mod network;
+mod timesharing;
 mod unix6;
 
 pub use kernel::{
@@ -20,8 +21,15 @@ pub use kernel::{
 };
 
 /// Every simulated system, in the order in which they are listed.
-pub static SYSTEMS: [System; 6] =
-    [apl360::system(), cp67::system(), ctss::system(), multics::system(), network::system(), unix6::system()];
+pub static SYSTEMS: [System; 7] = [
+    apl360::system(),
+    cp67::system(),
+    ctss::system(),
+    multics::system(),
+    network::system(),
+    timesharing::system(),
+    unix6::system(),
+];
 
 /// The system `name`.
 pub fn system(name: &str) -> Result<&'static System, ParameterError> {

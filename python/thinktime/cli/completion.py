@@ -60,6 +60,13 @@ def _typed() -> list[str]:
     return (os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or "").split()
 
 
+def schedulers() -> list[str]:
+    """Names of the schedulers under which recorded users can be simulated."""
+    from thinktime.predictions.replay.answer import SCHEDULERS
+
+    return list(SCHEDULERS)
+
+
 def scripts() -> list[str]:
     """Names of the built-in scripts."""
     from thinktime.sources.scripts import builtin

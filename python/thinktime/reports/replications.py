@@ -92,7 +92,7 @@ def section(
 
     tables = [table(others, "responses", "Responses")]
     if numbered:
-        tables.append(table(numbered, "responses-numbered", "Responses of each interaction of the script"))
+        tables.append(table(numbered, "responses-numbered", "Responses of a kind, by number"))
     spread = (
         "over the replications, Student's t; quantiles of all of them together"
         if run.replications > 1

@@ -10,6 +10,7 @@
 //! | [`LeastAttained`] | all that have had the least service, in equal parts |
 //! | [`ProcessorSharing`] | all, in equal parts, by one of several servers at most |
 //! | [`ShortestRemaining`] | the one with the least service to come (needs to know the demands) |
+//! | [`Processors`] | by several servers: round robin, feedback, preemptive priority or shortest remaining |
 //! | [`Delay`] | all, each by a server of its own |
 //!
 //! A station is called for arrivals and for the events in its slot of the calendar; it returns the customer that has
@@ -35,6 +36,7 @@ mod feedback;
 mod least_attained;
 mod preemptive;
 mod processor_sharing;
+mod processors;
 mod ring;
 mod roster;
 mod round_robin;
@@ -50,6 +52,7 @@ pub use feedback::Feedback;
 pub use least_attained::LeastAttained;
 pub use preemptive::PreemptivePriority;
 pub use processor_sharing::ProcessorSharing;
+pub use processors::{Order, Processors};
 pub use roster::Roster;
 pub use round_robin::RoundRobin;
 pub use servers::Servers;
@@ -120,6 +123,7 @@ pub enum AnyStation {
     Feedback(Feedback),
     LeastAttained(LeastAttained),
     ProcessorSharing(ProcessorSharing),
+    Processors(Processors),
     ShortestRemaining(ShortestRemaining),
     Delay(Delay),
 }
@@ -135,6 +139,7 @@ macro_rules! dispatch {
             AnyStation::Feedback($station) => $act,
             AnyStation::LeastAttained($station) => $act,
             AnyStation::ProcessorSharing($station) => $act,
+            AnyStation::Processors($station) => $act,
             AnyStation::ShortestRemaining($station) => $act,
             AnyStation::Delay($station) => $act,
         }

@@ -26,7 +26,12 @@ const SLICE: Span = Span(7);
 const SWITCH: Span = Span(2);
 const LEVELS: [Span; 3] = [Span(3), Span(6), Span(12)];
 
-const BUILDS: [(&str, Build); 12] = [
+/// Processors with switching, which orders without slices leave out.
+fn processors(roster: Roster, slot: Slot, servers: usize, order: Order, switching: Span) -> AnyStation {
+    AnyStation::Processors(Processors::new(roster, slot, servers, order, switching))
+}
+
+const BUILDS: [(&str, Build); 20] = [
     ("fcfs", |roster, slot| AnyStation::Fcfs(Fcfs::new(roster, slot))),
     ("two servers", |roster, slot| AnyStation::Servers(Servers::new(roster, slot, 2))),
     ("preemptive", |roster, slot| AnyStation::PreemptivePriority(PreemptivePriority::new(roster, slot))),
@@ -49,6 +54,14 @@ const BUILDS: [(&str, Build); 12] = [
         AnyStation::ShortestRemaining(ShortestRemaining::new(roster, slot))
     }),
     ("delay", |roster, _| AnyStation::Delay(Delay::new(roster))),
+    ("1 in turn", |roster, slot| processors(roster, slot, 1, Order::RoundRobin(SLICE), SWITCH)),
+    ("1 by level", |roster, slot| processors(roster, slot, 1, Order::Feedback(LEVELS.into()), SWITCH)),
+    ("1 by priority", |roster, slot| processors(roster, slot, 1, Order::Priority, SWITCH)),
+    ("1 by remainder", |roster, slot| processors(roster, slot, 1, Order::ShortestRemaining, SWITCH)),
+    ("3 in turn", |roster, slot| processors(roster, slot, 3, Order::RoundRobin(SLICE), SWITCH)),
+    ("3 by level", |roster, slot| processors(roster, slot, 3, Order::Feedback(LEVELS.into()), SWITCH)),
+    ("3 by priority", |roster, slot| processors(roster, slot, 3, Order::Priority, SWITCH)),
+    ("3 by remainder", |roster, slot| processors(roster, slot, 3, Order::ShortestRemaining, SWITCH)),
 ];
 
 fn build(name: &str) -> Build {
@@ -104,8 +117,8 @@ struct Present {
     remaining: u64,
 }
 
-/// Serves a nanosecond at a time whom `pick` says.
-fn by_nanoseconds(arrivals: &Arrivals, pick: impl Fn(&[Present]) -> usize) -> Vec<u64> {
+/// Serves a nanosecond at a time the `servers` customers whose `key` is least.
+fn by_nanoseconds<K: Ord>(arrivals: &Arrivals, servers: usize, key: impl Fn(&Present) -> K) -> Vec<u64> {
     let mut gone = vec![0; arrivals.len()];
     let mut present: Vec<Present> = Vec::new();
     for now in 0.. {
@@ -126,8 +139,9 @@ fn by_nanoseconds(arrivals: &Arrivals, pick: impl Fn(&[Present]) -> usize) -> Ve
         if present.is_empty() && arrivals.iter().all(|arrival| arrival.0 <= now) {
             break;
         }
-        if !present.is_empty() {
-            let served = pick(&present);
+        let mut first: Vec<usize> = (0..present.len()).collect();
+        first.sort_by_key(|i| (key(&present[*i]), *i));
+        for served in first.into_iter().take(servers) {
             present[served].remaining -= 1;
             present[served].attained += 1;
         }
@@ -174,8 +188,57 @@ fn by_slices(arrivals: &Arrivals, slices: &[Span], switching: u64) -> Vec<u64> {
     }
 }
 
-fn first_by<K: Ord>(present: &[Present], key: impl Fn(&Present) -> K) -> usize {
-    (0..present.len()).min_by_key(|i| (key(&present[*i]), *i)).unwrap()
+/// Of the slice of a server: number of its beginning, nanoseconds of switching and of service to come, level, customer,
+/// and service that the customer needs after it.
+type Sliced = (u64, u64, u64, usize, usize, u64);
+
+/// Turns of several servers, a nanosecond at a time. At one time, slices end before customers come, those first that
+/// began first.
+fn by_turns(arrivals: &Arrivals, servers: usize, slices: &[Span], switching: u64) -> Vec<u64> {
+    let mut at: Vec<Option<Sliced>> = vec![None; servers];
+    let mut levels: Vec<Vec<(usize, u64)>> = vec![Vec::new(); slices.len()];
+    let (mut gone, mut begun, mut here, mut coming) = (vec![0; arrivals.len()], 0, 0, 0);
+    for now in 0.. {
+        let mut begin = |levels: &mut Vec<Vec<(usize, u64)>>, before: Option<usize>| {
+            let level = levels.iter().position(|queue| !queue.is_empty())?;
+            let (customer, remaining) = levels[level].remove(0);
+            let slice = remaining.min(slices[level].0);
+            let lost = if before == Some(customer) { 0 } else { switching };
+            begun += 1;
+            Some((begun, lost, slice, level, customer, remaining - slice))
+        };
+        loop {
+            // All that end now, and who comes when none is left: with a demand of nothing, at once.
+            let ended = (0..servers).filter(|i| at[*i].is_some_and(|slice| slice.1 + slice.2 == 0));
+            if let Some(server) = ended.min_by_key(|i| at[*i].unwrap().0) {
+                let (_, _, _, level, customer, after) = at[server].take().unwrap();
+                let mut before = None;
+                if after == 0 {
+                    gone[customer] = now;
+                    here -= 1;
+                } else {
+                    levels[(level + 1).min(slices.len() - 1)].push((customer, after));
+                    before = Some(customer);
+                }
+                at[server] = begin(&mut levels, before);
+            } else if coming < arrivals.len() && arrivals[coming].0 == now {
+                levels[0].push((coming, arrivals[coming].1));
+                (coming, here) = (coming + 1, here + 1);
+                if let Some(idle) = at.iter().position(Option::is_none) {
+                    at[idle] = begin(&mut levels, None);
+                }
+            } else {
+                break;
+            }
+        }
+        if here == 0 && coming == arrivals.len() {
+            break;
+        }
+        for slice in at.iter_mut().flatten() {
+            if slice.1 > 0 { slice.1 -= 1 } else { slice.2 -= 1 }
+        }
+    }
+    gone
 }
 
 /// A number that can be divided by 2, 3 and 4 twelve times.
@@ -273,7 +336,7 @@ proptest! {
 
     #[test]
     fn shortest_remaining(arrivals in arrivals()) {
-        let plain = by_nanoseconds(&arrivals, |present| first_by(present, |one| one.remaining));
+        let plain = by_nanoseconds(&arrivals, 1, |one| one.remaining);
         // Of equal ones the first to come goes first in both, unless one of them has just been preempted:
         // departures are the same as a set.
         let (mut ours, mut plain) = (all_departures("shortest remaining", &arrivals), plain);
@@ -285,8 +348,34 @@ proptest! {
     #[test]
     fn preemptive_priorities(mut arrivals in arrivals()) {
         arrivals.iter_mut().for_each(|arrival| arrival.1 = arrival.1.max(1));
-        let plain = by_nanoseconds(&arrivals, |present| first_by(present, |one| one.priority));
+        let plain = by_nanoseconds(&arrivals, 1, |one| one.priority);
         prop_assert_eq!(all_departures("preemptive", &arrivals), plain);
+    }
+
+    /// What is simpler and faster with one server is the same bit for bit.
+    #[test]
+    fn one_processor_is_the_station_of_its_order(arrivals in arrivals()) {
+        for (processors, station) in [
+            ("1 in turn", "round robin"),
+            ("1 by level", "feedback"),
+            ("1 by priority", "preemptive"),
+            ("1 by remainder", "shortest remaining"),
+        ] {
+            prop_assert_eq!(all_departures(processors, &arrivals), all_departures(station, &arrivals), "{}", station);
+        }
+    }
+
+    #[test]
+    fn three_processors_in_turn(arrivals in arrivals()) {
+        prop_assert_eq!(all_departures("3 in turn", &arrivals), by_turns(&arrivals, 3, &[SLICE], SWITCH.0));
+        prop_assert_eq!(all_departures("3 by level", &arrivals), by_turns(&arrivals, 3, &LEVELS, SWITCH.0));
+    }
+
+    #[test]
+    fn three_processors_by_urgency(mut arrivals in arrivals()) {
+        arrivals.iter_mut().for_each(|arrival| arrival.1 = arrival.1.max(1));
+        prop_assert_eq!(all_departures("3 by priority", &arrivals), by_nanoseconds(&arrivals, 3, |one| one.priority));
+        prop_assert_eq!(all_departures("3 by remainder", &arrivals), by_nanoseconds(&arrivals, 3, |one| one.remaining));
     }
 
     /// Up to four customers, in units that the fluid's shares divide: equal to the nanosecond.
@@ -344,7 +433,8 @@ fn a_tiny_slice_costs_no_more_than_processor_sharing() {
 fn a_hundred_thousand_customers() {
     let arrivals: Arrivals = (0..100_000).map(|i| (i, 1 + i * 7919 % 100_003, 0)).collect();
     for (name, build) in BUILDS {
-        if !name.starts_with("round robin") && name != "feedback" {
+        let sliced = ["round robin", "feedback", "in turn", "by level"];
+        if !sliced.iter().any(|word| name.contains(word)) {
             assert!(departures(build, &arrivals, 50_000, 1 << 60).iter().all(Option::is_some), "{name}");
         }
     }

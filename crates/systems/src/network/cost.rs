@@ -94,9 +94,11 @@ impl Plan {
     /// Events of a visit of mean length `service_s` to a station.
     fn slices(&self, station: usize, service_s: f64, users: f64) -> f64 {
         match &self.stations[station].discipline {
-            Discipline::RoundRobin { slice, .. } => {
+            Discipline::RoundRobin { servers: 1, slice, .. } => {
                 (service_s * rate(slice.seconds())).min(TURNS * users.max(10.0)) + 1.0
             }
+            // Several servers take every slice by itself.
+            Discipline::RoundRobin { slice, .. } => service_s * rate(slice.seconds()) + 1.0,
             Discipline::Feedback { slices, .. } => {
                 slices.last().map_or(1.0, |slice| service_s * rate(slice.seconds()) + slices.len() as f64)
             }

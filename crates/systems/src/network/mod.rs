@@ -43,15 +43,15 @@
 //!
 //! A station has a `name`, a `discipline` (fcfs, priority, preemptive_priority, round_robin, feedback,
 //! least_attained, processor_sharing, shortest_remaining, delay), a `service` distribution, and where they mean
-//! something `servers` (fcfs, priority and processor_sharing), `time_slice` and `switching` (round_robin), `time_slices`, one a level,
-//! and `switching` (feedback). A `route` is a list of stations, visited in this order, or a table of
+//! something `servers` (all but least_attained and delay), `time_slice` and `switching` (round_robin), `time_slices`, one
+//! a level, and `switching` (feedback). A `route` is a list of stations, visited in this order, or a table of
 //! probabilities; without one all stations are visited in their order. A class may replace the service that a
 //! station gives, and has a `priority`, 0 being the most urgent.
 //!
 //! # What is left out
 //!
-//! Blocking, batches, losses, several servers but with fcfs, priority and processor_sharing; the systems of the other rooms have
-//! what they need of these.
+//! Blocking, batches, losses, several servers with least_attained; the systems of the other rooms have what they need of
+//! these.
 
 mod cost;
 mod draws;

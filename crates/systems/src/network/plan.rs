@@ -5,8 +5,8 @@ use std::ops::Range;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use thinktime_engine::station::{
-    AnyStation, Delay, Fcfs, Feedback, LeastAttained, PreemptivePriority, ProcessorSharing, Roster,
-    RoundRobin, Servers, ShortestRemaining,
+    AnyStation, Delay, Fcfs, Feedback, LeastAttained, Order, PreemptivePriority, ProcessorSharing,
+    Processors, Roster, RoundRobin, Servers, ShortestRemaining,
 };
 use thinktime_engine::{Distribution, Slot, Span};
 
@@ -83,17 +83,17 @@ pub enum Discipline {
     /// By priority, without pre-emption.
     Priority { servers: u64 },
     /// By priority; an arrival takes the server from a less urgent customer.
-    PreemptivePriority,
+    PreemptivePriority { servers: u64 },
     /// In turn, for a time slice each; `switching` is lost when another customer follows.
-    RoundRobin { slice: Span, switching: Span },
+    RoundRobin { servers: u64, slice: Span, switching: Span },
     /// By level, with a time slice for each level; a customer that used up its slice falls a level.
-    Feedback { slices: Vec<Span>, switching: Span },
+    Feedback { servers: u64, slices: Vec<Span>, switching: Span },
     /// The least service received first.
     LeastAttained,
     /// All at once, at equal rates, none at more than that of one server.
     ProcessorSharing { servers: u64 },
     /// The least service still to come first.
-    ShortestRemaining,
+    ShortestRemaining { servers: u64 },
     /// A server for each customer.
     Delay,
 }
@@ -149,9 +149,13 @@ impl StationPlan {
         match self.discipline {
             Discipline::Fcfs { servers }
             | Discipline::Priority { servers }
-            | Discipline::ProcessorSharing { servers } => Some(servers),
+            | Discipline::PreemptivePriority { servers }
+            | Discipline::RoundRobin { servers, .. }
+            | Discipline::Feedback { servers, .. }
+            | Discipline::ProcessorSharing { servers }
+            | Discipline::ShortestRemaining { servers } => Some(servers),
+            Discipline::LeastAttained => Some(1),
             Discipline::Delay => None,
-            _ => Some(1),
         }
     }
 
@@ -170,26 +174,42 @@ impl StationPlan {
     /// The station itself, at near slot `slot`, with room for `customers`.
     pub fn build(&self, slot: Slot, customers: usize) -> AnyStation {
         let roster = Roster::new(&self.name, customers);
+        let several = |servers: u64, order: Order, switching: Span, roster: Roster| {
+            AnyStation::Processors(Processors::new(roster, slot, servers as usize, order, switching))
+        };
+        // One server is a station of its own where there is one: it does less for an event.
         match &self.discipline {
             Discipline::Fcfs { servers: 1 } => AnyStation::Fcfs(Fcfs::new(roster, slot)),
             Discipline::Fcfs { servers } | Discipline::Priority { servers } => {
                 AnyStation::Servers(Servers::new(roster, slot, *servers as usize))
             }
-            Discipline::PreemptivePriority => {
+            Discipline::PreemptivePriority { servers: 1 } => {
                 AnyStation::PreemptivePriority(PreemptivePriority::new(roster, slot))
             }
-            Discipline::RoundRobin { slice, switching } => {
+            Discipline::PreemptivePriority { servers } => {
+                several(*servers, Order::Priority, Span::ZERO, roster)
+            }
+            Discipline::RoundRobin { servers: 1, slice, switching } => {
                 AnyStation::RoundRobin(RoundRobin::new(roster, slot, *slice, *switching))
             }
-            Discipline::Feedback { slices, switching } => {
+            Discipline::RoundRobin { servers, slice, switching } => {
+                several(*servers, Order::RoundRobin(*slice), *switching, roster)
+            }
+            Discipline::Feedback { servers: 1, slices, switching } => {
                 AnyStation::Feedback(Feedback::new(roster, slot, slices, *switching))
+            }
+            Discipline::Feedback { servers, slices, switching } => {
+                several(*servers, Order::Feedback(slices.clone()), *switching, roster)
             }
             Discipline::LeastAttained => AnyStation::LeastAttained(LeastAttained::new(roster, slot)),
             Discipline::ProcessorSharing { servers } => {
                 AnyStation::ProcessorSharing(ProcessorSharing::new(roster, slot, *servers))
             }
-            Discipline::ShortestRemaining => {
+            Discipline::ShortestRemaining { servers: 1 } => {
                 AnyStation::ShortestRemaining(ShortestRemaining::new(roster, slot))
+            }
+            Discipline::ShortestRemaining { servers } => {
+                several(*servers, Order::ShortestRemaining, Span::ZERO, roster)
             }
             Discipline::Delay => AnyStation::Delay(Delay::new(roster)),
         }
@@ -205,9 +225,11 @@ impl Discipline {
             return Err(ParameterError::unknown(SYSTEM, &what, word, &DISCIPLINES));
         }
         let takes: &[&str] = match word {
-            "fcfs" | "priority" | "processor_sharing" => &["servers"],
-            "round_robin" => &["time_slice", "switching"],
-            "feedback" => &["time_slices", "switching"],
+            "fcfs" | "priority" | "preemptive_priority" | "processor_sharing" | "shortest_remaining" => {
+                &["servers"]
+            }
+            "round_robin" => &["servers", "time_slice", "switching"],
+            "feedback" => &["servers", "time_slices", "switching"],
             _ => &[],
         };
         for name in ["servers", "time_slice", "time_slices", "switching"] {
@@ -220,18 +242,20 @@ impl Discipline {
         Ok(match word {
             "fcfs" => Discipline::Fcfs { servers },
             "priority" => Discipline::Priority { servers },
-            "preemptive_priority" => Discipline::PreemptivePriority,
+            "preemptive_priority" => Discipline::PreemptivePriority { servers },
             "round_robin" => Discipline::RoundRobin {
+                servers,
                 slice: fields.slice("time_slice")?,
                 switching: fields.span_or_zero("switching")?,
             },
             "feedback" => Discipline::Feedback {
+                servers,
                 slices: fields.slices("time_slices")?,
                 switching: fields.span_or_zero("switching")?,
             },
             "least_attained" => Discipline::LeastAttained,
             "processor_sharing" => Discipline::ProcessorSharing { servers },
-            "shortest_remaining" => Discipline::ShortestRemaining,
+            "shortest_remaining" => Discipline::ShortestRemaining { servers },
             _ => Discipline::Delay,
         })
     }
@@ -240,12 +264,12 @@ impl Discipline {
         match self {
             Discipline::Fcfs { .. } => "fcfs",
             Discipline::Priority { .. } => "priority",
-            Discipline::PreemptivePriority => "preemptive_priority",
+            Discipline::PreemptivePriority { .. } => "preemptive_priority",
             Discipline::RoundRobin { .. } => "round_robin",
             Discipline::Feedback { .. } => "feedback",
             Discipline::LeastAttained => "least_attained",
             Discipline::ProcessorSharing { .. } => "processor_sharing",
-            Discipline::ShortestRemaining => "shortest_remaining",
+            Discipline::ShortestRemaining { .. } => "shortest_remaining",
             Discipline::Delay => "delay",
         }
     }

@@ -85,6 +85,20 @@ fn two_servers() {
         "stations": [{"name": "server", "discipline": "fcfs", "servers": 2, "service": "exponential(mean=0.5)"}]});
     agrees(&parameters, "mean_response_s", 0.5 + 9.0 / 14.0 * 0.5 / (2.0 * 0.25));
     agrees(&parameters, "server_utilisation", 0.75);
+    // Whoever does not know the demands cannot do better or worse on average where they are exponential.
+    for (discipline, field, slices) in [
+        ("round_robin", "time_slice", json!(0.1)),
+        ("feedback", "time_slices", json!([0.1, 0.2])),
+        ("preemptive_priority", "servers", json!(2)),
+    ] {
+        let mut station = json!({"name": "server", "discipline": discipline, "servers": 2,
+                                 "service": "exponential(mean=0.5)"});
+        station[field] = slices;
+        let parameters = json!({"arrivals": "exponential(mean=0.3333333333333333)", "length": 20_000,
+                                "warm_up": 2000, "stations": [station]});
+        agrees(&parameters, "mean_response_s", 0.5 + 9.0 / 14.0 * 0.5 / (2.0 * 0.25));
+        agrees(&parameters, "server_utilisation", 0.75);
+    }
     // Shared in equal parts, the mean is the same whatever the distribution (M/G/c-PS).
     for service in ["exponential(mean=0.5)", "0.5"] {
         let parameters = json!({"arrivals": "exponential(mean=0.3333333333333333)", "length": 20_000, "warm_up": 2000,
@@ -301,9 +315,13 @@ fn any_station(index: usize) -> impl Strategy<Value = Value> {
         json!({"discipline": "round_robin", "time_slice": 0.1, "switching": 0.01}),
         json!({"discipline": "round_robin", "time_slice": 1e-6}),
         json!({"discipline": "feedback", "time_slices": [0.1, 0.2, 0.4], "switching": 0.01}),
+        json!({"discipline": "round_robin", "servers": 2, "time_slice": 0.1, "switching": 0.01}),
+        json!({"discipline": "feedback", "servers": 3, "time_slices": [0.1, 0.2], "switching": 0.01}),
+        json!({"discipline": "preemptive_priority", "servers": 2}),
         json!({"discipline": "least_attained"}),
         json!({"discipline": "processor_sharing"}),
         json!({"discipline": "shortest_remaining"}),
+        json!({"discipline": "shortest_remaining", "servers": 2}),
         json!({"discipline": "delay"}),
     ]);
     (service, discipline).prop_map(move |(service, mut station)| {

@@ -73,6 +73,7 @@ SYSTEMS = {
     "ctss": "CTSS",
     "multics": "Multics",
     "network": "a queueing network",
+    "timesharing": "recorded users on shared CPUs",
     "unix6": "Sixth Edition UNIX",
 }
 RESPONSES = {

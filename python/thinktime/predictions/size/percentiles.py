@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.documents import format as shown
-from thinktime.errors import InputError
 from thinktime.models.sizing import Machine, Work, course
 from thinktime.sources import simulated
 
@@ -46,21 +45,9 @@ class Scheduler:
         return "first come, first served" if self.name == "fcfs" else "CPUs shared in equal parts"
 
     def station(self, servers: int) -> dict[str, object]:
-        """Fields of a simulated station.
-
-        Raises
-        ------
-        InputError
-            Round robin on several CPUs, which is not simulated.
-        """
-        if self.slice_s is None:
-            return {"discipline": self.name, "servers": servers}
-        if servers > 1:
-            raise InputError(
-                f"scheduler: round robin is simulated on one CPU, and this plan has {servers}; "
-                "add cpus=1, or give scheduler=fcfs"
-            )
-        return {"discipline": self.name, "time_slice": self.slice_s}
+        """Fields of a simulated station."""
+        given: dict[str, object] = {"discipline": self.name, "servers": servers}
+        return given if self.slice_s is None else given | {"time_slice": self.slice_s}
 
 
 SHARING = Scheduler(name="processor_sharing")
