@@ -65,11 +65,17 @@ class StageProgress:
         Work in progress, shown first on the line.
     interruption : Interruption
         True once the user has asked to stop.
+    before_s, total_s : float
+        Time that is over and that of the whole work [s], where the stage is a part of it: the line then
+        shows how much is left of all.
     """
 
-    def __init__(self, stage: str, interruption: Interruption) -> None:
+    def __init__(
+        self, stage: str, interruption: Interruption, *, before_s: float = 0.0, total_s: float | None = None
+    ) -> None:
         self._stage = stage
         self._interruption = interruption
+        self._before_s, self._total_s = before_s, total_s
         self._bar: Bar | None = None
         self._task: TaskID | None = None
 
@@ -77,7 +83,7 @@ class StageProgress:
         if _is_shown():
             # The play refreshes the line itself: a refreshing thread would be one more load on the machine.
             self._bar = _bar(refreshes_itself=False)
-            self._task = self._bar.add_task(self._stage, total=None)
+            self._task = self._bar.add_task(self._stage, total=self._total_s, completed=self._before_s)
             self._bar.start()
             self._bar.refresh()
         return self
@@ -91,9 +97,11 @@ class StageProgress:
     def __call__(self, progress: Progress) -> bool:
         """True to continue, False if the user has asked to stop; shows `progress`."""
         if self._bar is not None and self._task is not None:
-            total = progress.end_s or None
             self._bar.update(
-                self._task, description=self._line(progress), completed=progress.elapsed_s, total=total
+                self._task,
+                description=self._line(progress),
+                completed=self._before_s + progress.elapsed_s,
+                total=self._total_s or progress.end_s or None,
             )
             self._bar.refresh()
         return not self._interruption.requested
