@@ -86,7 +86,7 @@ def test_a_truth_that_changes_after_the_first_half_is_said_to_be_missed(tmp_path
     assert "0 of 4" in sentence
     assert "misses it with 17, 21, 25 and 30 users" in sentence
     assert "too short" in sentence
-    (table,) = next(section for section in page.document(found).sections if section.name == page.MODEL).tables
+    table, _ = next(section for section in page.document(found).sections if section.name == page.MODEL).tables
     assert [row[4] for row in table.rows] == ["missed"] * 4
 
 

@@ -83,7 +83,8 @@ class StageProgress:
         if _is_shown():
             # The play refreshes the line itself: a refreshing thread would be one more load on the machine.
             self._bar = _bar(refreshes_itself=False)
-            self._task = self._bar.add_task(self._stage, total=self._total_s, completed=self._before_s)
+            self._task = self._bar.add_task(self._stage, total=self._total_s)
+            self._bar.update(self._task, completed=self._before_s)
             self._bar.start()
             self._bar.refresh()
         return self

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -167,7 +167,7 @@ def command(
     _paper(paper, table, output, form, force, seed=seed, replications=replications, scale=scale)
 
 
-def _refuse(given: dict[str, object], paper: str, theirs: str) -> None:
+def _refuse(given: Mapping[str, object], paper: str, theirs: str) -> None:
     """Refuse options that would be ignored."""
     for option, value in given.items():
         if value:
@@ -222,7 +222,7 @@ def _list(form: destination.Form | None) -> None:
 
     if form == "json":
         loaded = [(name, load(name)) for name in STUDIES]
-        papers = [
+        papers: list[dict[str, object]] = [
             {
                 "study": name,
                 "title": study.paper.title,
@@ -231,7 +231,7 @@ def _list(form: destination.Form | None) -> None:
             }
             for name, study in loaded
         ]
-        here = [
+        here: list[dict[str, object]] = [
             {"study": name, "title": title, "citation": None, "tables": []}
             for name, (title, _) in MEASURED.items()
         ]

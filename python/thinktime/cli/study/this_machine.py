@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path("this-machine")
 """Folder of the logs, unless another is named."""
-AN_HOUR_BYTES = 200e6
+AN_HOUR_BYTES = 80e6
 """Size of the logs of an hour, about."""
 
 

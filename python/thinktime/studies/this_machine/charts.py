@@ -17,7 +17,7 @@ from thinktime.studies.this_machine.analysis import Cost, Level, MachineStudy
 if TYPE_CHECKING:
     from thinktime.documents.charts import Chart
 
-PREDICTED = Key("predicted from the first half", colour="user", shape="line")
+PREDICTED = Key("predicted", colour="user", shape="line")
 USED = Key("measured, first half", colour="system", shape="circle")
 HELD_OUT = Key("measured, second half", colour="queue", shape="circle")
 PARTS: tuple[tuple[Key, Callable[[Cost], Estimate | None]], ...] = (
@@ -41,7 +41,7 @@ def responses(study: MachineStudy) -> Figure:
     series = Series(points, order=(PREDICTED, USED, HELD_OUT))
     return Figure(
         name="machine-response",
-        title="Response time against users",
+        title="Response time against users, and as predicted from the first half of them",
         chart=series.curves(Axis("users"), Axis.from_zero("mean response time [s]", series.rows())),
         data=series.table("machine-response-data", "Mean response time", "users", folded=True),
         alt=f"Mean response, predicted from the first half: {series.course(PREDICTED)} users; measured in "

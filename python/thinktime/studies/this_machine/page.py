@@ -149,14 +149,21 @@ def _how_well(checked: Sequence[Checked]) -> str:
         verdict: [str(one.users) for one in checked if _verdict(one) == verdict]
         for verdict in (AGREES, MISSED, UNKNOWN)
     }
-    text = (
-        "A model that knows the first half of the numbers of users alone predicts the mean response of "
-        f"{len(numbers[AGREES])} of {len(checked)} in the second half within the intervals of both"
-    )
-    if numbers[MISSED]:
-        text += f", and misses it with {users(listed(numbers[MISSED]))}"
-    if numbers[UNKNOWN]:
-        text += f"; with {users(listed(numbers[UNKNOWN]))} the intervals are too wide to tell"
+    if len(numbers[UNKNOWN]) == len(checked):
+        text = (
+            "Whether a model that knows the first half of the numbers of users alone predicts the second "
+            "cannot "
+            "be told: the intervals are too wide"
+        )
+    else:
+        text = (
+            "A model that knows the first half of the numbers of users alone predicts the mean response of "
+            f"{len(numbers[AGREES])} of {len(checked)} in the second half within the intervals of both"
+        )
+        if numbers[MISSED]:
+            text += f", and misses it with {users(listed(numbers[MISSED]))}"
+        if numbers[UNKNOWN]:
+            text += f"; with {users(listed(numbers[UNKNOWN]))} the intervals are too wide to tell"
     worst = max(checked, key=lambda one: abs(one.error))
     return (
         f"{text}. At worst it is {_percent_off(worst)} with {worst.users} users, where it predicts "
@@ -451,32 +458,7 @@ def _rest(user: Estimate, system: Estimate) -> float:
 
 def _model(study: MachineStudy) -> Section:
     checked = study.checked
-    rivals = list(dict.fromkeys(name for one in checked for name in one.rivals))
-
-    def errors(one: Checked) -> list[Cell]:
-        return [
-            _signed(one.rivals[name] / one.measured.value - 1.0) if name in one.rivals else None
-            for name in rivals
-        ]
-
-    table = Table.of(
-        checked,
-        Col("users", lambda one: str(one.users)),
-        Col("response, predicted", lambda one: one.predicted),
-        Col("response, measured", lambda one: one.measured),
-        Col("error", lambda one: _signed(one.error)),
-        Col("verdict", _verdict),
-        Col("throughput, predicted", lambda one: one.throughput_predicted),
-        Col("throughput, measured", lambda one: one.throughput_measured),
-        Cols([f"error of the {name}" for name in rivals], errors),
-        name="machine-model-table",
-        caption="The second half, predicted from the first",
-        notes=(
-            "A prediction agrees if its interval and that of the measurement have a point in common; where "
-            "the "
-            f"ends of one of them differ by more than {WIDE:g} times, that says nothing.",
-        ),
-    )
+    tables = (_responses_table(checked), _throughputs_table(checked)) if checked else ()
     known = listed([str(level.users) for level in study.fitted])
     return Section(
         name=MODEL,
@@ -485,7 +467,7 @@ def _model(study: MachineStudy) -> Section:
             f"The model was fitted with {known} users, and knows nothing of the others.",
             _how_well(checked),
         ),
-        tables=(table,) if checked else (),
+        tables=tables,
         method="CPU time, think time and response time of the first half, its background load included, "
         "give a "
         f"closed network of queues, solved by exact mean value analysis ({SOURCE}). Intervals: over draws "
@@ -496,8 +478,47 @@ def _model(study: MachineStudy) -> Section:
     )
 
 
+def _responses_table(checked: Sequence[Checked]) -> Table:
+    return Table.of(
+        checked,
+        Col("users", lambda one: str(one.users)),
+        Col("response, predicted", lambda one: one.predicted),
+        Col("response, measured", lambda one: one.measured),
+        Col("error", lambda one: _signed(one.error)),
+        Col("verdict", _verdict),
+        name="machine-model-table",
+        caption="The second half, predicted from the first",
+        notes=(
+            "A prediction agrees if its interval and that of the measurement have a point in common; where "
+            "the "
+            f"ends of one of them differ by more than {WIDE:g} times, that says nothing.",
+        ),
+    )
+
+
+def _throughputs_table(checked: Sequence[Checked]) -> Table:
+    rivals = list(dict.fromkeys(name for one in checked for name in one.rivals))
+
+    def errors(one: Checked) -> list[Cell]:
+        return [
+            _signed(one.rivals[name] / one.measured.value - 1.0) if name in one.rivals else None
+            for name in rivals
+        ]
+
+    return Table.of(
+        checked,
+        Col("users", lambda one: str(one.users)),
+        Col("throughput, predicted", lambda one: one.throughput_predicted),
+        Col("throughput, measured", lambda one: one.throughput_measured),
+        Cols([f"response by the {name}, error" for name in rivals], errors),
+        name="machine-throughputs-table",
+        caption="Throughput of the second half, and what another model says of its response",
+        folded=True,
+    )
+
+
 def _signed(error: float) -> str:
-    return f"{100 * error:+.0f} %".replace("-", "\N{MINUS SIGN}")
+    return f"{100 * error:+.0f}\N{NO-BREAK SPACE}%".replace("-", "\N{MINUS SIGN}")
 
 
 # 1969
@@ -637,15 +658,15 @@ def _facts(study: MachineStudy) -> Iterator[tuple[str, str]]:
         f"{shown.quantity(design.ramp_s, 's')} in which they log in",
     )
     yield "Mean think time", f"{shown.quantity(design.think_s, 's')} before each line, exponential"
-    if design.floor is not None:
-        floor = design.floor["response_s"]
-        value = Estimate(
-            value=floor["median"],
+    response = None if design.floor is None else design.floor["response_s"]
+    if response is not None and response["median"] is not None:
+        floor = Estimate(
+            value=response["median"],
             unit="s",
-            low=floor["low"],
-            high=floor["high"],
-            n=design.floor["n"],
+            low=response["low"],
+            high=response["high"],
+            n=response["n"],
             method="median",
         )
-        yield "Floor", f"{shown.estimate(value)} for an empty command: no response below it says anything"
+        yield "Floor", f"{shown.estimate(floor)} for an empty command: no response below it says anything"
     yield "Seed", str(design.seed)
