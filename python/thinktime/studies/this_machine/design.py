@@ -34,7 +34,7 @@ BETWEEN_S = 1.5
 """Time of a play besides the play: logins, the end of the shells, the log."""
 COSTS_S = 8.0
 """Time in which the direct costs are measured, about."""
-SETTLED_LEAST_S = 1.5
+SETTLED_LEAST_S = 1.0
 """Least time at one number of users from which anything is computed."""
 RAMP_MOST = 0.3
 """Largest part of a play in which the users log in, one after the other."""

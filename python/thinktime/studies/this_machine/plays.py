@@ -62,7 +62,7 @@ def begin(folder: Path, wanted: Wanted, terminals: Terminals, on_stage: OnStage)
         The users failed, or the callback ended the work: nothing is kept.
     """
     folder.mkdir(parents=True)
-    total_s = wanted.before_s + (wanted.levels + 1) * wanted.play_s
+    total_s = wanted.seconds
     plan = _rehearsal(wanted)
     try:
         with on_stage("measuring the floor of a terminal", 0.0, total_s) as progress:
