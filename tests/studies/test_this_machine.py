@@ -17,7 +17,7 @@ from thinktime.log import Log
 from thinktime.models.sizing import Machine, Work, course
 from thinktime.sources.scripts import read
 from thinktime.stats.estimate import NotApplicable
-from thinktime.studies.this_machine import page
+from thinktime.studies.this_machine import page, prediction
 from thinktime.studies.this_machine.analysis import MachineStudy, analyse
 from thinktime.studies.this_machine.design import Design, Wanted, decided, listed, numbers
 
@@ -86,7 +86,9 @@ def test_a_truth_that_changes_after_the_first_half_is_said_to_be_missed(tmp_path
     assert "0 of 4" in sentence
     assert "misses it with 17, 21, 25 and 30 users" in sentence
     assert "too short" in sentence
-    table, _ = next(section for section in page.document(found).sections if section.name == page.MODEL).tables
+    table, _ = next(
+        section for section in page.document(found).sections if section.name == prediction.NAME
+    ).tables
     assert [row[4] for row in table.rows] == ["missed"] * 4
 
 
@@ -130,6 +132,8 @@ def test_response_times_of_the_driver_are_left_out(tmp_path: Path) -> None:
     assert isinstance(refused, NotApplicable)
     assert "the driver was the load with 17, 21, 25, 30 users" in refused.reason
     assert "driver was the load" in page.not_applicable(refused).findings[0].text
+    assert run(["study", "this-machine", "--resume", str(all_of_it), "-o", str(tmp_path / "page.html")]) == 1
+    assert "driver was the load" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_the_page_says_the_answer_in_three_sentences(study: MachineStudy) -> None:
@@ -138,7 +142,7 @@ def test_the_page_says_the_answer_in_three_sentences(study: MachineStudy) -> Non
         page.RESPONSE,
         page.COST,
         page.CAPACITY,
-        page.MODEL,
+        prediction.NAME,
         page.THEN,
         page.LIMITS,
     ]
@@ -253,6 +257,8 @@ def test_what_cannot_be_done_is_refused_before_anything_starts(
     assert "--quick: is an option of this-machine" in failed(capsys, "bard-1971", "--quick")
     assert "already exists; go on with it by --resume" in failed(capsys, here, "--logs", folder)
     assert "--users: was decided when" in failed(capsys, here, "--resume", folder, "--users", "1..4")
+    accept = ("--resume", folder, "--accept-driver-load")
+    assert "--accept-driver-load: was decided when" in failed(capsys, here, *accept)
     assert "holds no study.json" in failed(capsys, here, "--resume", tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert "this machine lacks what the script needs" in failed(capsys, here, "--quick")

@@ -158,8 +158,16 @@ def command(
         _refuse({"--table": table, "--replications": replications, "--scale": scale != 1.0}, paper, "papers")
         from thinktime.cli.study.this_machine import Asked, study
 
-        asked = Asked(duration=duration, quick=quick, users=users, logs=logs, resume=resume, seed=seed)
-        study(asked, output, form, force, accept_driver_load)
+        asked = Asked(
+            duration=duration,
+            quick=quick,
+            users=users,
+            logs=logs,
+            resume=resume,
+            seed=seed,
+            accept_driver_load=accept_driver_load,
+        )
+        study(asked, output, form, force)
         return
     _refuse(given, paper, "this-machine")
     if not 0.0 < scale <= 1.0:

@@ -33,6 +33,8 @@ class Asked:
     resume: Path | None
     seed: int
 
+    accept_driver_load: bool
+
     def folder(self) -> Path:
         """Folder of the logs.
 
@@ -48,6 +50,7 @@ class Asked:
                 "--users": self.users,
                 "--logs": self.logs,
                 "--seed": self.seed != 1,
+                "--accept-driver-load": self.accept_driver_load,
             }
             for option, value in decided.items():
                 if value:
@@ -59,12 +62,11 @@ class Asked:
         if folder.exists():
             raise InputError(
                 f"{folder}: already exists; go on with it by --resume {folder}, or choose another folder "
-                "with "
-                "--logs"
+                "with --logs"
             )
         return folder
 
-    def wanted(self, accept_driver_load: bool) -> Wanted:
+    def wanted(self) -> Wanted:
         """What is asked of a new study.
 
         Raises
@@ -83,18 +85,12 @@ class Asked:
             seconds=seconds,
             users=() if self.users is None else listed(self.users),
             seed=self.seed,
-            accept_driver_load=accept_driver_load,
+            accept_driver_load=self.accept_driver_load,
         )
 
 
-def study(
-    asked: Asked,
-    output: Path | None,
-    form: destination.Form | None,
-    force: bool,
-    accept_driver_load: bool,
-) -> None:
-    """Play what is not played yet, and write the page."""
+def study(asked: Asked, output: Path | None, form: destination.Form | None, force: bool) -> None:
+    """Play what is not played yet, and write the page; exit status 1 where nothing follows from the plays."""
     from thinktime.studies.this_machine.design import Design
     from thinktime.studies.this_machine.plays import check
 
@@ -102,19 +98,21 @@ def study(
     destination.check(output, force, chosen)
     folder = asked.folder()
     design = None if asked.resume is None else Design.read(folder)
-    wanted = asked.wanted(accept_driver_load) if design is None else None
+    wanted = asked.wanted() if design is None else None
     if wanted is not None:
         check(wanted)
         _announce(wanted, folder)
     design = _played(folder, design, wanted)
     try:
-        text = _page(folder, design, chosen, destination.width(output))
+        text, is_answer = _page(folder, design, chosen, destination.width(output))
     except KeyboardInterrupt:
         raise InterruptedWorkError(
             f"interrupted; {folder} holds all plays; `thinktime study this-machine --resume {folder}` makes "
             "the page"
         ) from None
     destination.write(output, text)
+    if not is_answer:
+        raise SystemExit(1)
 
 
 def _announce(wanted: Wanted, folder: Path) -> None:
@@ -126,10 +124,8 @@ def _announce(wanted: Wanted, folder: Path) -> None:
     size = f"{max(AN_HOUR_BYTES * wanted.seconds / 3.6e9, 1.0):.0f} MB"
     messages.note(
         f"this takes about {duration(wanted.seconds)} and saturates all CPUs that may be used ({cpus()}): "
-        "users type "
-        f"{SCRIPT} to shells in new homes below {tempfile.gettempdir()}, which are removed; the logs take "
-        "about "
-        f"{size} in {folder}; Ctrl-C keeps the plays that are complete"
+        f"users type {SCRIPT} to shells in new homes below {tempfile.gettempdir()}, which are removed; the "
+        f"logs take about {size} in {folder}; Ctrl-C keeps the plays that are complete"
     )
 
 
@@ -145,7 +141,7 @@ def _played(folder: Path, design: Design | None, wanted: Wanted | None) -> Desig
         try:
             if design is None:
                 assert wanted is not None
-                design = plays.begin(folder, wanted, terminals, on_stage)
+                design = plays.begin(folder, wanted, terminals, on_stage, messages.note)
                 _tell(design)
             plays.carry_out(folder, design, terminals, on_stage, messages.note)
         except WorkError as error:
@@ -185,13 +181,14 @@ def _tell(design: Design) -> None:
     )
 
 
-def _page(folder: Path, design: Design, form: destination.Form, width: int) -> str:
-    """Text of the page."""
+def _page(folder: Path, design: Design, form: destination.Form, width: int) -> tuple[str, bool]:
+    """Text of the page, and whether it is an answer."""
     from thinktime.documents.render import render
     from thinktime.stats.estimate import NotApplicable
     from thinktime.studies.this_machine import page, plays
     from thinktime.studies.this_machine.analysis import analyse
 
     found = analyse(folder, design, plays.complete(folder, design))
-    document = page.not_applicable(found) if isinstance(found, NotApplicable) else page.document(found)
-    return render(document, form, width)
+    if isinstance(found, NotApplicable):
+        return render(page.not_applicable(found), form, width), False
+    return render(page.document(found), form, width), True

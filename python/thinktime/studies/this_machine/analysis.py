@@ -220,11 +220,10 @@ def _too_few(folder: Path, design: Design, once: dict[int, Log], usable: dict[in
     left = len([play for play in design.plays if not play.repeats]) - len(once)
     return NotApplicable(
         f"{folder}: {len(usable)} of {len(design.users)} numbers of users can be used{load}, and the model "
-        "needs "
-        "some of the first half to be fitted to, and some of the second to be checked by",
+        "needs some of the first half to be fitted to, and some of the second to be checked by",
         f"thinktime study this-machine --resume {folder}"
         if left
-        else "play again on a machine that does nothing else",
+        else "begin a new study while the machine does nothing else, or with --accept-driver-load",
     )
 
 

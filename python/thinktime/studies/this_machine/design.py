@@ -96,8 +96,7 @@ class Wanted:
             least = (2.0 * SETTLED_LEAST_S + BETWEEN_S) * (self.levels + 1) + self.before_s
             raise InputError(
                 f"--duration {self.seconds:g}s: is too short for {self.levels} numbers of users; give at "
-                "least "
-                f"{math.ceil(least)}s{', or fewer numbers' if len(self.users) > 4 else ''}"
+                f"least {math.ceil(least)}s{', or fewer numbers' if len(self.users) > 4 else ''}"
             )
 
 

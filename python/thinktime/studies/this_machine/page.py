@@ -10,34 +10,27 @@ from thinktime.analyses.cpu_per_interaction import section as cpu_section
 from thinktime.documents import format as shown
 from thinktime.documents.document import Cell, Col, Cols, Document, Figure, Finding, Section, Table
 from thinktime.documents.wording import listed, refused, share, users
-from thinktime.models.sizing import ASSUMPTIONS, SOURCE
 from thinktime.predictions.size import words
 from thinktime.sources.scripts import read
 from thinktime.stats.difference import ratio
 from thinktime.stats.estimate import Estimate, NotApplicable
 from thinktime.studies.estimates import scaled
 from thinktime.studies.sekino_1969.loads import PAPER, SUMMARY, fact
-from thinktime.studies.this_machine import charts
+from thinktime.studies.this_machine import charts, prediction
 
 if TYPE_CHECKING:
-    from thinktime.predictions.size.own_error import Checked
     from thinktime.studies.this_machine.analysis import Level, MachineStudy
 
 TITLE = "How many users does this machine hold, and what does one more cost?"
-RESPONSE, COST, CAPACITY, MODEL, THEN, LIMITS = (
+RESPONSE, COST, CAPACITY, THEN, LIMITS = (
     "machine-response",
     "machine-cost",
     "machine-capacity",
-    "machine-model",
     "machine-1969",
     "machine-limits",
 )
 SATURATED = 0.95
 """Share of the CPU capacity from which on the CPUs are called saturated."""
-AGREES, MISSED, UNKNOWN = "agrees", "missed", "too wide to tell"
-"""Verdicts on a prediction."""
-WIDE = 2.0
-"""Ratio of the ends of an interval from which on that two have a point in common says nothing."""
 ALIKE = 1.25
 """Ratio within which the interval of a change must lie for there to be hardly any."""
 OTHERS = 0.1
@@ -48,7 +41,14 @@ FEW_S = 20.0
 
 def document(study: MachineStudy) -> Document:
     """Page of a study: the answer first, then the figures of 1969."""
-    sections = (_response(study), _cost(study), _capacity(study), _model(study), _then(study), _limits(study))
+    sections = (
+        _response(study),
+        _cost(study),
+        _capacity(study),
+        prediction.section(study),
+        _then(study),
+        _limits(study),
+    )
     return Document(
         title=TITLE,
         subtitle=f"The figures that Sekino drew of Multics in 1969, for {study.machine or 'this machine'}: "
@@ -63,11 +63,11 @@ def document(study: MachineStudy) -> Document:
 
 def not_applicable(reason: NotApplicable) -> Document:
     """Page of a study from which nothing follows: why, and what to do."""
-    section = refused(MODEL, TITLE, reason)
+    section = refused(prediction.NAME, TITLE, reason)
     return Document(
         title=TITLE,
         subtitle="The figures that Sekino drew of Multics in 1969, for this machine.",
-        findings=(Finding(section.not_applicable, section=MODEL, tone="warning"),),
+        findings=(Finding(section.not_applicable, section=prediction.NAME, tone="warning"),),
         sections=(section,),
     )
 
@@ -81,7 +81,7 @@ def _findings(study: MachineStudy) -> Iterator[Finding]:
     found = study.size.found
     yield Finding(next(iter(words.sentences(found))), section=RESPONSE)
     yield Finding(_what_limits(study), section=CAPACITY)
-    yield Finding(_how_well(study.checked), section=MODEL)
+    yield Finding(prediction.how_well(study.checked), section=prediction.NAME)
     refused_ = [level for level in study.levels if level.problem and level.response is None]
     if refused_:
         numbers = users(listed([str(level.users) for level in refused_]))
@@ -102,8 +102,8 @@ def _findings(study: MachineStudy) -> Iterator[Finding]:
     if others > OTHERS * study.design.cpus:
         yield Finding(
             f"Other work used {shown.number(others)} of {shown.count(study.design.cpus, 'CPU')} meanwhile: "
-            "these "
-            "are the figures of a machine that was not free. Run the study where nobody else is at work.",
+            "these are the figures of a machine that was not free. Run the study where nobody else is at "
+            "work.",
             section=CAPACITY,
             tone="warning",
         )
@@ -141,52 +141,6 @@ def _what_limits(study: MachineStudy) -> str:
     )
 
 
-def _how_well(checked: Sequence[Checked]) -> str:
-    """Sentence on the model of the first half, and the second."""
-    if not checked:
-        return "No number of users of the second half has response times: the model was not checked."
-    numbers = {
-        verdict: [str(one.users) for one in checked if _verdict(one) == verdict]
-        for verdict in (AGREES, MISSED, UNKNOWN)
-    }
-    if len(numbers[UNKNOWN]) == len(checked):
-        text = (
-            "Whether a model that knows the first half of the numbers of users alone predicts the second "
-            "cannot "
-            "be told: the intervals are too wide"
-        )
-    else:
-        text = (
-            "A model that knows the first half of the numbers of users alone predicts the mean response of "
-            f"{len(numbers[AGREES])} of {len(checked)} in the second half within the intervals of both"
-        )
-        if numbers[MISSED]:
-            text += f", and misses it with {users(listed(numbers[MISSED]))}"
-        if numbers[UNKNOWN]:
-            text += f"; with {users(listed(numbers[UNKNOWN]))} the intervals are too wide to tell"
-    worst = max(checked, key=lambda one: abs(one.error))
-    return (
-        f"{text}. At worst it is {_percent_off(worst)} with {worst.users} users, where it predicts "
-        f"{shown.estimate(worst.predicted)} and {shown.estimate(worst.measured)} was measured."
-    )
-
-
-def _verdict(one: Checked) -> str:
-    """Whether a prediction agrees with what was measured, misses it, or whether that cannot be told."""
-    if not one.holds:
-        return MISSED
-    return UNKNOWN if any(_is_wide(value) for value in (one.predicted, one.measured)) else AGREES
-
-
-def _is_wide(value: Estimate) -> bool:
-    """True if the ends of an interval are so far apart that it agrees with nearly anything."""
-    return value.low is None or value.high is None or value.high > WIDE * value.low
-
-
-def _percent_off(one: Checked) -> str:
-    return f"{abs(one.error) * 100:.0f}\N{NO-BREAK SPACE}% too {'long' if one.error > 0.0 else 'short'}"
-
-
 def _drifted(study: MachineStudy) -> Iterator[Finding]:
     drift = study.drift
     if drift is None or drift.low is None or drift.high is None:
@@ -195,9 +149,8 @@ def _drifted(study: MachineStudy) -> Iterator[Finding]:
     if not drift.low <= 1.0 <= drift.high:
         yield Finding(
             f"The machine changed meanwhile: the first play, of {users(str(first))}, was repeated at the "
-            "end, and "
-            f"its mean response was then {shown.estimate(drift)} times as long. Other differences may be due "
-            "to that as well.",
+            f"end, and its mean response was then {shown.estimate(drift)} times as long. Other differences "
+            "may be due to that as well.",
             section=LIMITS,
             tone="warning",
         )
@@ -237,10 +190,8 @@ def _response(study: MachineStudy) -> Section:
         figures=(charts.responses(study), charts.throughputs(study)),
         caveats=tuple(words.caveats(found, study.size.unknown, study.measured)),
         method="Response time: from the last key of a line to the end of its reply, for the lines whose "
-        "reply the "
-        "script waits for. Means and their intervals allow for correlation in time. The number that fits is "
-        "that "
-        "of the model fitted to all numbers of users.",
+        "reply the script waits for. Means and their intervals allow for correlation in time. The number "
+        "that fits is that of the model fitted to all numbers of users.",
         result=study.to_dict(),
         short="response",
     )
@@ -259,12 +210,9 @@ def _at_thirty_seconds(study: MachineStudy) -> Iterator[str]:
     think = sum(thinks) / len(thinks)
     yield (
         f"Think times were shortened to {shown.quantity(study.design.think_s, 's')} before a line, so that "
-        "few "
-        f"users saturate the CPUs. With the {think:g}\N{NO-BREAK SPACE}s of the script, the same throughput "
-        "and response come from "
-        f"{shown.estimate(number)} (Little's law), as far as the CPUs go: whether there is memory for so "
-        "many "
-        "was not tried."
+        f"few users saturate the CPUs. With the {think:g}\N{NO-BREAK SPACE}s of the script, the same "
+        f"throughput and response come from {shown.estimate(number)} (Little's law), as far as the CPUs "
+        "go: whether there is memory for so many was not tried."
     )
 
 
@@ -301,8 +249,7 @@ def _cost(study: MachineStudy) -> Section:
         caveats=(*cpu_section.section(study.cpu).caveats, *_cost_caveats(study)),
         method=f"{cpu_section.METHOD} Page faults: their number times the cost of one, which was measured "
         "directly before the plays, in a process that touches memory for the first time; other system time "
-        "is "
-        "what is left.",
+        "is what is left.",
         short="cost",
     )
 
@@ -314,22 +261,21 @@ def _cost_sentences(levels: Sequence[Level]) -> Iterator[str]:
     few, many = _users(levels[0]), _users(levels[-1])
     yield (
         f"An interaction takes {shown.estimate(first.cpu)} of CPU time with {few} and "
-        f"{shown.estimate(last.cpu)} with {many}, of which user time is "
-        f"{_part(first.user, first.cpu)} and {_part(last.user, last.cpu)}."
+        f"{shown.estimate(last.cpu)} with {many}, of which user time is {_part(first.user, first.cpu)} and "
+        f"{_part(last.user, last.cpu)}."
     )
     if first.faults is not None and last.faults is not None and first.faults.value > 0.0 < last.faults.value:
         change = ratio(first.faults, last.faults)
         verdict = _change(change)
         yield (
             f"It has {shown.estimate(first.faults)} page faults with {few} and "
-            f"{shown.estimate(last.faults)} with "
-            f"{many}: {verdict}."
+            f"{shown.estimate(last.faults)} with {many}: {verdict}."
         )
     if first.fault is not None and last.fault is not None:
         yield (
             "At the cost of a fault that was measured directly, page faults are "
-            f"{_part(first.fault, first.cpu)} of "
-            f"the CPU time with {few}, and {_part(last.fault, last.cpu)} with {many}."
+            f"{_part(first.fault, first.cpu)} of the CPU time with {few}, and "
+            f"{_part(last.fault, last.cpu)} with {many}."
         )
 
 
@@ -369,8 +315,7 @@ def _fault_notes(study: MachineStudy) -> list[str]:
 def _cost_caveats(study: MachineStudy) -> Iterator[str]:
     yield (
         "Page faults of programs that are started (mapped files, pages copied on write) may cost more or "
-        "less "
-        "than those that were measured: other system time then has the difference."
+        "less than those that were measured: other system time then has the difference."
     )
     if any(
         level.cost is not None and level.cost.other is not None and level.cost.other.value < 0.0
@@ -405,10 +350,8 @@ def _capacity(study: MachineStudy) -> Section:
     (first, few), (last, many) = known[0], known[-1]
     summary = [
         f"With {_users(first)} the CPUs are busy for {shown.cell(_busy(few.user, few.system))} of their "
-        "time, with "
-        f"{last.users} for {shown.cell(_busy(many.user, many.system))}: {_percent(many.user)} by user "
-        "programs, "
-        f"{_percent(many.system)} by the system for them."
+        f"time, with {last.users} for {shown.cell(_busy(many.user, many.system))}: {_percent(many.user)} "
+        f"by user programs, {_percent(many.system)} by the system for them."
     ]
     drivers = [level.driver_share for level in study.levels if level.driver_share is not None]
     if drivers:
@@ -453,74 +396,6 @@ def _rest(user: Estimate, system: Estimate) -> float:
     return max(round(1.0 - user.value - system.value, 9), 0.0)
 
 
-# Model
-
-
-def _model(study: MachineStudy) -> Section:
-    checked = study.checked
-    tables = (_responses_table(checked), _throughputs_table(checked)) if checked else ()
-    known = listed([str(level.users) for level in study.fitted])
-    return Section(
-        name=MODEL,
-        title="How well does the first half predict the second?",
-        summary=(
-            f"The model was fitted with {known} users, and knows nothing of the others.",
-            _how_well(checked),
-        ),
-        tables=tables,
-        method="CPU time, think time and response time of the first half, its background load included, "
-        "give a "
-        f"closed network of queues, solved by exact mean value analysis ({SOURCE}). Intervals: over draws "
-        "from all "
-        "work that agrees with these figures, an error of the model of 5 % included. It assumes that "
-        f"{listed([item.text for item in ASSUMPTIONS])}.",
-        short="model",
-    )
-
-
-def _responses_table(checked: Sequence[Checked]) -> Table:
-    return Table.of(
-        checked,
-        Col("users", lambda one: str(one.users)),
-        Col("response, predicted", lambda one: one.predicted),
-        Col("response, measured", lambda one: one.measured),
-        Col("error", lambda one: _signed(one.error)),
-        Col("verdict", _verdict),
-        name="machine-model-table",
-        caption="The second half, predicted from the first",
-        notes=(
-            "A prediction agrees if its interval and that of the measurement have a point in common; where "
-            "the "
-            f"ends of one of them differ by more than {WIDE:g} times, that says nothing.",
-        ),
-    )
-
-
-def _throughputs_table(checked: Sequence[Checked]) -> Table:
-    rivals = list(dict.fromkeys(name for one in checked for name in one.rivals))
-
-    def errors(one: Checked) -> list[Cell]:
-        return [
-            _signed(one.rivals[name] / one.measured.value - 1.0) if name in one.rivals else None
-            for name in rivals
-        ]
-
-    return Table.of(
-        checked,
-        Col("users", lambda one: str(one.users)),
-        Col("throughput, predicted", lambda one: one.throughput_predicted),
-        Col("throughput, measured", lambda one: one.throughput_measured),
-        Cols([f"response by the {name}, error" for name in rivals], errors),
-        name="machine-throughputs-table",
-        caption="Throughput of the second half, and what another model says of its response",
-        folded=True,
-    )
-
-
-def _signed(error: float) -> str:
-    return f"{100 * error:+.0f}\N{NO-BREAK SPACE}%".replace("-", "\N{MINUS SIGN}")
-
-
 # 1969
 
 
@@ -540,10 +415,9 @@ def _then(study: MachineStudy) -> Section:
         caption="The script of 1969 and its twin",
         notes=(
             "Multics 3.1.1: CPU time and page faults with 4 and 17 users, the share of user time with 4 and "
-            "20, "
-            "responses with 6 and 17; page faults are their time over that of one; think time "
-            f"{fact('think-time').value:g} s "
-            f"before every line, here {shown.quantity(study.design.think_s, 's')} on average.",
+            "20, responses with 6 and 17; page faults are their time over that of one; think time "
+            f"{fact('think-time').value:g} s before every line, here "
+            f"{shown.quantity(study.design.think_s, 's')} on average.",
         ),
     )
     assert first.cost is not None
@@ -552,11 +426,9 @@ def _then(study: MachineStudy) -> Section:
     now = ratio(first.cost.cpu, last.cost.cpu)
     summary = (
         f"On Multics, CPU time per interaction grew to {then:.2g} times from 4 to 17 users, by page faults; "
-        "here it "
-        f"is {shown.estimate(now)} times as much with {last.users} users as with {first.users}.",
+        f"here it is {shown.estimate(now)} times as much with {last.users} users as with {first.users}.",
         "The lines typed are of the same kinds, in the same order and number, with the same waits; "
-        "programs, and "
-        "what they do, are those of today.",
+        "programs, and what they do, are those of today.",
     )
     return Section(
         name=THEN,
@@ -620,22 +492,17 @@ def _limits(study: MachineStudy) -> Section:
         title="What can this not tell?",
         summary=(
             "This is one script: other users, with other programs, take other amounts of CPU time, memory "
-            "and disk. "
-            "Play your own with `thinktime play SCRIPT`.",
+            "and disk. Play your own with `thinktime play SCRIPT`.",
             "Users, their driver and the recorder share one machine. What they take is shown above, and the "
-            "driver "
-            "is refused where it is the load; over a network, the way there adds to each response.",
+            "driver is refused where it is the load; over a network, the way there adds to each response.",
             "Think times are far shorter than those of people, so that few shells stand for many users: "
-            "memory, "
-            "caches and the scheduler see fewer processes than so many users would start.",
+            "memory, caches and the scheduler see fewer processes than so many users would start.",
             "Each number of users was played once: intervals are those within a play. What differs between "
-            "two "
-            f"plays of one load shows in the repetition alone. {steady}",
+            f"two plays of one load shows in the repetition alone. {steady}",
         ),
         method=f"Order of the plays at random by the seed. Users log in one after the other in the first "
         f"{shown.quantity(study.design.ramp_s, 's')} of a play, so that they do not type the script in "
-        "step; that "
-        "time is left out.",
+        "step; that time is left out.",
         short="limits",
     )
 

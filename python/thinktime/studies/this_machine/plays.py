@@ -53,7 +53,9 @@ def check(wanted: Wanted) -> None:
     room.check(max(wanted.users, default=int(1.5 * Scale.of(1.0, cpus()).saturation) + 1), SHELL_BYTES)
 
 
-def begin(folder: Path, wanted: Wanted, terminals: Terminals, on_stage: OnStage) -> Design:
+def begin(
+    folder: Path, wanted: Wanted, terminals: Terminals, on_stage: OnStage, on_note: Callable[[str], None]
+) -> Design:
     """Design for this machine, written into the new `folder`; measures what it depends on.
 
     Raises
@@ -71,7 +73,12 @@ def begin(folder: Path, wanted: Wanted, terminals: Terminals, on_stage: OnStage)
             costs = terminals.measure_direct(IMAGE_BYTES, progress)
         before_s = wanted.before_s - wanted.rehearsal_s
         with on_stage("rehearsing: what does an interaction take?", before_s, total_s) as progress:
-            _played(folder / REHEARSAL, plan, terminals, progress, accept=False)
+            problem = _played(folder / REHEARSAL, plan, terminals, progress, accept=False)
+        if problem is not None and not wanted.accept_driver_load:
+            on_note(
+                f"the driver was the load in the rehearsal already ({problem}): this machine is busy with "
+                "other work, and response times may be refused"
+            )
         design = decided(
             wanted,
             service_s=_service_s(Log.open(folder / REHEARSAL)),
@@ -116,7 +123,8 @@ def carry_out(
             )
         if problem is not None and not design.accept_driver_load:
             on_note(
-                f"with {play.users} users the driver was the load ({problem}): left out of response times"
+                f"with {'1 user' if play.users == 1 else f'{play.users} users'} the driver was the load "
+                f"({problem}): left out of response times"
             )
 
 
