@@ -280,11 +280,29 @@ def test_a_damaged_design_is_refused(tmp_path: Path, text: str, words: str) -> N
         Design.read(tmp_path)
 
 
-def test_a_design_names_no_folder_elsewhere(tmp_path: Path) -> None:
-    design = made.design()
-    plays = (replace(design.plays[0], name="../elsewhere"), *design.plays[1:])
-    replace(design, plays=plays).write(tmp_path)
-    with pytest.raises(InputError, match="not named as a folder beside it"):
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"script": "/tmp/mine.toml"}, "script is not mftn3-linux"),
+        ({"think_s": "soon"}, "think_s"),
+        ({"settled_s": -1.0}, "settled_s"),
+        ({"ramp_s": True}, "ramp_s"),
+        ({"plays": [{"name": "../elsewhere", "users": 1, "seed": 1}]}, "not named as a folder beside it"),
+        ({"plays": [{"name": "..", "users": 1, "seed": 1}]}, "not named as a folder beside it"),
+        ({"plays": [{"name": "one", "users": 0, "seed": 1}]}, "a play"),
+        ({"plays": [{"name": "one", "users": 1, "seed": 1}]}, "fewer than four numbers of users"),
+        ({"direct_costs": [{"request": "forks"}]}, "is damaged"),
+        ({"floor": {"response_s": {"median": "fast"}}}, "is damaged"),
+        ({"floor": 7}, "is damaged"),
+        ({"unheard_of": 1}, "is damaged"),
+    ],
+)
+def test_a_design_that_was_changed_starts_nothing_else(
+    folder: Path, tmp_path: Path, change: dict[str, object], words: str
+) -> None:
+    given = json.loads((folder / "study.json").read_text())
+    (tmp_path / "study.json").write_text(json.dumps(given | change))
+    with pytest.raises(InputError, match=words):
         Design.read(tmp_path)
 
 

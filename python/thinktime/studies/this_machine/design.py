@@ -202,14 +202,43 @@ class Design:
 
     @classmethod
     def _of(cls, given: Mapping[str, Any]) -> Design:
-        plays = tuple(Play(**play) for play in given["plays"])
-        names = [play.name for play in plays]
-        if any(Path(name).name != name or name in (".", "..") for name in names):
-            raise InputError(f"{FILE}: a play is not named as a folder beside it")
+        """Design of the fields of a file, which anybody may have changed: it starts what it names."""
+        plays = tuple(Play(name=one["name"], users=one["users"], seed=one["seed"]) for one in given["plays"])
         numbers = [play.users for play in plays]
-        if len(set(numbers)) < 4 or not all(isinstance(one, int) and one > 0 for one in numbers):
-            raise InputError(f"{FILE}: fewer than four numbers of users")
+        _expect(given["script"] == SCRIPT, f"script is not {SCRIPT}")
+        _expect(
+            all(Path(play.name).name == play.name and play.name not in ("", ".", "..") for play in plays),
+            "a play is not named as a folder beside it",
+        )
+        _expect(all(_is_whole(play.users, 1) and _is_whole(play.seed, 0) for play in plays), "a play")
+        _expect(len(set(numbers)) >= 4, "fewer than four numbers of users")
+        for name in ("cpus", "seconds", "service_s", "think_s", "settled_s"):
+            _expect(_is_number(given[name]) and given[name] > 0, name)
+        for name in ("seed", "ramp_s"):
+            _expect(_is_number(given[name]) and given[name] >= 0, name)
+        _expect(isinstance(given["accept_driver_load"], bool), "accept_driver_load")
+        for cost in given["direct_costs"]:
+            _expect(all(_is_number(cost[name]) for name in ("seconds", "low", "high", "n")), "direct_costs")
+            _expect(all(isinstance(cost[name], str) for name in ("request", "method")), "direct_costs")
+        if given["floor"] is not None:
+            response = given["floor"]["response_s"]
+            ends = [response[name] for name in ("median", "low", "high")]
+            _expect(all(end is None or _is_number(end) for end in ends), "floor")
+            _expect(_is_whole(response["n"], 0), "floor")
         return cls(**{**given, "plays": plays, "direct_costs": tuple(given["direct_costs"])})
+
+
+def _expect(holds: bool, item: str) -> None:
+    if not holds:
+        raise ValueError(item)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_whole(value: object, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
 def exponential(mean_s: float) -> _native._Distribution:
