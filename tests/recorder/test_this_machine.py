@@ -14,7 +14,7 @@ from thinktime.studies.this_machine.design import Design
 
 CLI = [sys.executable, "-c", "from thinktime.cli import main; main()"]
 # How punctual the driver of a busy test machine is says nothing here.
-QUICK = ("--duration", "34s", "--users", "1,2,4,8", "--accept-driver-load")
+QUICK = ("--duration", "32s", "--users", "1,2,4,8", "--accept-driver-load")
 PATIENCE_S = 120.0
 
 
