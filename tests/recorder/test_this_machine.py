@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from thinktime.log import Log
 from thinktime.studies.this_machine.design import Design
+from thinktime.studies.this_machine.plays import PUNCTUAL
 
 CLI = [sys.executable, "-c", "from thinktime.cli import main; main()"]
 # How punctual the driver of a busy test machine is says nothing here.
@@ -54,3 +56,5 @@ def test_a_study_is_interrupted_and_goes_on_to_its_page(tmp_path: Path) -> None:
         log = Log.open(logs / play.name)
         assert log.check() == []
         assert log.interactions().collect()["population"].max() == play.users
+        session = log.manifest["sessions"][-1]
+        assert session["driver_nice"] == (PUNCTUAL if os.geteuid() == 0 else 0)

@@ -75,6 +75,8 @@ class Level:
     """CPU time that the driver of the play took, per second."""
     problem: str | None
     """Why the driver was the load; None if it was not."""
+    driver_nice: float | None
+    """Nice value of the driver: below zero where it went before the users; None where that is not known."""
     checked: Checked | None = None
     """Prediction from the first half of the numbers of users, where this is held out."""
 
@@ -254,6 +256,7 @@ def _levels(
             capacity=capacity_analysis.analyse(log, overhead=nothing),
             driver_share=driver_s / elapsed_s if driver_s is not None and elapsed_s else None,
             problem=facts.driver_problem(log),
+            driver_nice=facts.sessions(log)[-1].facts.number("driver_nice"),
             checked=by_users.get(users),
         )
 

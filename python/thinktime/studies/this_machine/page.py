@@ -480,6 +480,13 @@ def _rows(first: Level, last: Level) -> Iterator[tuple[str, Cell, Cell, Cell, Ce
 def _limits(study: MachineStudy) -> Section:
     drift = study.drift
     first = study.design.plays[0].users
+    ahead = all(level.driver_nice is not None and level.driver_nice < 0.0 for level in study.levels)
+    driver = (
+        "The driver went before the users at the CPUs, as hands wait for none."
+        if ahead
+        else "The driver had to wait for a CPU like the users, for it had no right to go before them: on a "
+        "saturated machine it sends inputs late, and that is a part of the response."
+    )
     steady = (
         "The first play was not repeated: whether the machine changed meanwhile is not known."
         if drift is None
@@ -493,8 +500,9 @@ def _limits(study: MachineStudy) -> Section:
         summary=(
             "This is one script: other users, with other programs, take other amounts of CPU time, memory "
             "and disk. Play your own with `thinktime play SCRIPT`.",
-            "Users, their driver and the recorder share one machine. What they take is shown above, and the "
-            "driver is refused where it is the load; over a network, the way there adds to each response.",
+            "Users, their driver and the recorder share one machine. What they take is shown above, and "
+            f"response times are left out where the driver was the load. {driver} Over a network, the way "
+            "there adds to each response.",
             "Think times are far shorter than those of people, so that few shells stand for many users: "
             "memory, caches and the scheduler see fewer processes than so many users would start.",
             "Each number of users was played once: intervals are those within a play. What differs between "
