@@ -117,6 +117,7 @@ def page_of(request: pytest.FixtureRequest, folder: Path) -> Callable[[str], Pat
         "report": lambda: fixture("report_page"),
         "size": lambda: made.size_page(folder),
         "study": lambda: fixture("study_page"),
+        "machine": lambda: made.machine_page(folder),
         "recorded": lambda: made.recorded_page(folder),
         "compared": lambda: made.compared_page(folder),
         "experiment": lambda: made.experiment_page(folder),

@@ -10,6 +10,7 @@ from selenium import webdriver
 from selenium.webdriver.support.ui import WebDriverWait
 
 from reports import synthetic_machine
+from studies import simulated_machine
 from thinktime.cli import run
 from thinktime.documents.document import Document
 from thinktime.documents.render import render
@@ -25,6 +26,7 @@ KINDS = (
     "imported",
     "experiment",
     "study",
+    "machine",
     "size",
     "paging",
     "predicted",
@@ -116,6 +118,13 @@ def study_page(folder: Path) -> Path:
         render(study_report(run_study(quick, Settings(replications=8))), "html"), encoding="utf-8"
     )
     return path
+
+
+def machine_page(folder: Path) -> Path:
+    """Page of the study of a machine, whose plays were simulated."""
+    logs = folder / "machine"
+    simulated_machine.write(logs, simulated_machine.design())
+    return written(folder / "machine.html", "study", "this-machine", "--resume", str(logs))
 
 
 def experiment_page(folder: Path) -> Path:

@@ -9,7 +9,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from thinktime.log import Column, Log, LogError, LogWriter, vocabulary
+from thinktime.log import Column, Log, LogError, LogWriter, interactions, vocabulary
 
 
 def at(second):
@@ -44,6 +44,44 @@ def test_a_table_that_is_absent_is_empty_with_its_columns(log):
     assert log.interactions().collect().columns == [column.name for column in vocabulary("interactions")]
     with pytest.raises(LogError, match="interactions"):
         log.table("no_such_table")
+
+
+def test_a_part_has_the_rows_of_its_time_alone(tmp_path):
+    second = 1_000_000
+    start = int(at(0).timestamp()) * second
+    with LogWriter.open(tmp_path / "run", source="test", machine={}) as writer:
+        frame = pl.DataFrame(
+            {"start": [at(0), at(5), at(10)], "length_s": [5.0, 5.0, 5.0], "forks": [1, 2, 3]}
+        )
+        writer.write("samples", frame)
+        writer.write("interactions", pl.DataFrame({"user": ["a", "b"], "due": [at(4), at(11)]}))
+        writer.write("events", pl.DataFrame({"time": [at(4), at(12)], "kind": ["one", "two"]}))
+    whole = Log.open(tmp_path / "run")
+    part = whole.between(start + 5 * second, start + 14 * second)
+    # The last interval begins inside and ends outside.
+    assert part.samples().collect()["forks"].to_list() == [2]
+    assert pl.concat(part.in_turn("samples")).collect()["forks"].to_list() == [2]
+    assert part.interactions().collect()["user"].to_list() == ["b"]
+    assert part.events().collect()["kind"].to_list() == ["two"]
+    assert (part.is_part, whole.is_part) == (True, False)
+    assert whole.samples().collect().height == 3
+    assert not whole.between(0, 1).has("samples")
+
+
+def test_the_think_time_of_an_input_includes_lines_that_nobody_waited_for(tmp_path):
+    rows = {
+        "user": ["a", "a", "b", "a", "a", "b"],
+        "due": [at(1), at(2), at(3), at(5), at(9), at(10)],
+        "completion": [at(1), None, at(3), None, at(9), None],
+        "waited": [True, False, True, False, True, True],
+        "think_s": [1.0, 0.5, 3.0, 2.5, 4.0, 7.0],
+    }
+    with LogWriter.open(tmp_path / "run", source="test", machine={}) as writer:
+        writer.write("interactions", pl.DataFrame(rows))
+    found = interactions.read(Log.open(tmp_path / "run"), ["think_s"])
+    # Two lines without a wait lie before the third of user a; the last of b was waited for in vain.
+    assert found.columns["think_s"].tolist() == [1.0, 3.0, 0.5 + 2.5 + 4.0, 7.0]
+    assert found.users.tolist() == ["a", "b", "a", "b"]
 
 
 def test_the_manifest_tells_who_wrote_it_and_what_went_wrong(log):

@@ -8,6 +8,7 @@ import pytest
 
 from thinktime.cli import demo, run
 from thinktime.log import Log
+from thinktime.sources.plans import Scale
 from thinktime.sources.simulated import simulate
 from thinktime.sources.terminals import Interruption, Terminals
 
@@ -15,15 +16,16 @@ from thinktime.sources.terminals import Interruption, Terminals
 @pytest.mark.parametrize("cpus", [1, 2, 8, 64, 512])
 @pytest.mark.parametrize("service_s", [0.0005, 0.05, 2.0])
 def test_the_play_goes_to_half_again_the_saturation_point(cpus: int, service_s: float) -> None:
-    scale = demo._scale({"service_s": service_s}, cpus)
+    scale = Scale.of(service_s, cpus)
+    users, steps = demo._users(scale.saturation)
     # Asymptotic bound of a closed system with c servers: N* = c (D + Z) / D.
     saturation = cpus * (service_s + scale.think_s) / service_s
     assert scale.saturation == pytest.approx(saturation)
-    first, last, step = map(int, scale.users.split(".."))
+    first, last, step = map(int, users.split(".."))
     assert first == step
     assert last >= 1.5 * saturation, "well past saturation"
     assert last - step < 1.5 * saturation, "but no farther than the next step"
-    assert (last - first) // step + 1 == scale.steps
+    assert (last - first) // step + 1 == steps
     assert first <= saturation / 4, "from an idle machine"
     assert scale.think_s > 0.0
 

@@ -146,7 +146,8 @@ def test_the_recorder_sees_each_user_of_a_script(tmp_path: Path) -> None:
         'types = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"\n'
     )
     line = ("play", path, "--users", "2", "--step", "2s", "--baseline", "0s", "--interval", "0.2s")
-    done = thinktime(*line, "-o", tmp_path / "run", "--scratch", scratch(tmp_path))
+    where = ("-o", tmp_path / "run", "--scratch", scratch(tmp_path))
+    done = thinktime(*line, *where, "--accept-driver-load")
     assert done.returncode == 0, done.stderr
     log = Log.open(tmp_path / "run")
     sessions = log.manifest["sessions"][-1]["terminals"]["outcome"]["sessions"]

@@ -48,7 +48,20 @@ ROOMS = {
         "sources",
     },
     "reports": {"stats", "errors", "log", "analyses", "documents"},
-    "studies": {"stats", "errors", "log", "analyses", "models", "documents", "reports", "sources", "toml"},
+    "studies": {
+        "stats",
+        "errors",
+        "toml",
+        "results",
+        "log",
+        "analyses",
+        "models",
+        "documents",
+        "predictions",
+        "reports",
+        "sources",
+        "_native",
+    },
 }
 """What each room of the package may import of ours, itself apart."""
 

@@ -84,9 +84,9 @@ def workloads() -> list[str]:
 
 def studies() -> list[str]:
     """Names of the studies."""
-    from thinktime.studies import STUDIES
+    from thinktime.studies import MEASURED, STUDIES
 
-    return list(STUDIES)
+    return [*STUDIES, *MEASURED]
 
 
 def columns() -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +14,6 @@ from thinktime.cli import messages
 from thinktime.errors import InputError, InterruptedWorkError, WorkError
 
 if TYPE_CHECKING:
-    from thinktime._native import _InteractionDemand
     from thinktime.documents.document import Section
     from thinktime.log import Log
     from thinktime.sources.terminals import Interruption, Terminals
@@ -78,7 +77,7 @@ def _play(
     terminals: Terminals, interruption: Interruption, output: Path, play_s: float, seed: int, force: bool
 ) -> None:
     from thinktime.cli.progress import StageProgress
-    from thinktime.sources.plans import Plan, workload
+    from thinktime.sources.plans import Plan, Scale, workload
     from thinktime.sources.terminals import play_into
 
     mixed = workload("mixed")
@@ -95,11 +94,12 @@ def _play(
     with StageProgress("rehearsing", interruption) as progress:
         prepared = terminals.prepare(replace(rehearsal, baseline_s=0.0), progress)
         demand = terminals.rehearse(rehearsal, prepared, progress)
-    scale = _scale(demand, _cpus())
+    scale = Scale.of(demand["service_s"], _cpus())
+    users, steps = _users(scale.saturation)
     plan = replace(
         rehearsal,
-        users=scale.users,
-        step_s=play_s / scale.steps,
+        users=users,
+        step_s=play_s / steps,
         think={"kind": "exponential", "mean": scale.think_s},
         seed=seed,
     )
@@ -129,31 +129,11 @@ def _cpus() -> int:
     return len(os.sched_getaffinity(0))
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """Users and think time that take this machine from idle to well past saturation."""
-
-    users: str
-    steps: int
-    think_s: float
-    saturation: float
-
-
-def _scale(demand: _InteractionDemand, cpus: int) -> Scale:
-    """Think time and numbers of users for the measured demand.
-
-    The saturation point of a closed system with c servers is N* = c (R + Z) / D, with R the response time
-    without queueing, Z the think time and D the service demand (Kleinrock 1968). Z is chosen so that N* is
-    11 users per CPU, but at least 8 and at most 200: enough steps to see the bend, few enough processes.
-    """
-    service_s = demand["service_s"]
-    wanted = min(max(11.0 * cpus, 8.0), 200.0)
-    # Beyond 200 CPUs, saturation takes at least one user per CPU.
-    think_s = max(wanted * service_s / cpus - service_s, 0.1 * service_s)
-    saturation = cpus * (service_s + think_s) / service_s
+def _users(saturation: float) -> tuple[str, int]:
+    """Numbers of users up to half as many again as saturate the machine, and how many numbers these are."""
     step = max(1, math.ceil(1.5 * saturation / STEPS))
     steps = math.ceil(1.5 * saturation / step)
-    return Scale(f"{step}..{step * steps}..{step}", steps, think_s, saturation)
+    return f"{step}..{step * steps}..{step}", steps
 
 
 def _report(output: Path, page: Path) -> None:

@@ -18,14 +18,21 @@ if TYPE_CHECKING:
     from thinktime.sources.terminals import Interruption, Progress
 
 
-def _bar(*, refreshes_itself: bool = True) -> Bar:
+def _bar(*, refreshes_itself: bool = True, tells_times: bool = True) -> Bar:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     # Names of files are no markup.
     words = TextColumn("{task.description}", markup=False)
-    columns = (words, BarColumn(30), TimeElapsedColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=refreshes_itself)
+    times = (TimeElapsedColumn(), TimeRemainingColumn()) if tells_times else ()
+    return Progress(
+        words,
+        BarColumn(30),
+        *times,
+        console=Console(stderr=True),
+        transient=True,
+        auto_refresh=refreshes_itself,
+    )
 
 
 def _is_shown() -> bool:
@@ -65,19 +72,27 @@ class StageProgress:
         Work in progress, shown first on the line.
     interruption : Interruption
         True once the user has asked to stop.
+    before_s, total_s : float
+        Time that is over and that of the whole work [s], where the stage is a part of it: the line then
+        shows how much is left of all.
     """
 
-    def __init__(self, stage: str, interruption: Interruption) -> None:
+    def __init__(
+        self, stage: str, interruption: Interruption, *, before_s: float = 0.0, total_s: float | None = None
+    ) -> None:
         self._stage = stage
         self._interruption = interruption
+        self._before_s, self._total_s = before_s, total_s
         self._bar: Bar | None = None
         self._task: TaskID | None = None
 
     def __enter__(self) -> StageProgress:
         if _is_shown():
             # The play refreshes the line itself: a refreshing thread would be one more load on the machine.
-            self._bar = _bar(refreshes_itself=False)
-            self._task = self._bar.add_task(self._stage, total=None)
+            # How long the rest of a plan takes is known: it need not follow from the speed so far.
+            self._bar = _bar(refreshes_itself=False, tells_times=self._total_s is None)
+            self._task = self._bar.add_task(self._stage, total=self._total_s)
+            self._bar.update(self._task, completed=self._before_s)
             self._bar.start()
             self._bar.refresh()
         return self
@@ -91,16 +106,28 @@ class StageProgress:
     def __call__(self, progress: Progress) -> bool:
         """True to continue, False if the user has asked to stop; shows `progress`."""
         if self._bar is not None and self._task is not None:
-            total = progress.end_s or None
             self._bar.update(
-                self._task, description=self._line(progress), completed=progress.elapsed_s, total=total
+                self._task,
+                description=self._line(progress),
+                completed=self._before_s + progress.elapsed_s,
+                total=self._total_s or progress.end_s or None,
             )
             self._bar.refresh()
         return not self._interruption.requested
 
     def _line(self, progress: Progress) -> str:
+        stage = self._stage
+        if self._total_s is not None:
+            stage = f"{stage}, {_clock(self._total_s - self._before_s - progress.elapsed_s)} left"
         if progress.users == 0:
-            return self._stage
+            return stage
         response = "-" if progress.response_s is None else f"{1000 * progress.response_s:.1f} ms"
         users = "1 user" if progress.users == 1 else f"{progress.users} users"
-        return f"{self._stage}: {users}, {progress.completed} interactions, mean response {response}"
+        done = "" if self._total_s is not None else f"{progress.completed} interactions, "
+        return f"{stage}: {users}, {done}mean response {response}"
+
+
+def _clock(seconds: float) -> str:
+    """Time that is left, in whole seconds: 42 s, 12 min 5 s."""
+    minutes, rest = divmod(round(max(seconds, 0.0)), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -303,9 +303,16 @@ def chosen_loads(log: Log) -> str | None:
     """
     for session in sessions(log):
         users = session.facts.table("terminals").values.get("users")
-        if isinstance(users, str) and ".." in users:
+        if isinstance(users, str) and ".." in users and not (log.is_part and _has_one_load(log)):
             return users
     return None
+
+
+def _has_one_load(log: Log) -> bool:
+    """True if all inputs of a log were due with one number of users."""
+    import polars as pl
+
+    return bool(log.interactions().select(pl.col("population").n_unique() == 1).collect().item())
 
 
 def driver_problem(log: Log) -> str | None:

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from thinktime.log import Log
     from thinktime.log.observations import Observations
 
@@ -81,7 +83,9 @@ def read(log: Log, names: Sequence[str] = ()) -> Interactions | None:
     ----------
     log : Log
     names : sequence of str
-        Columns besides ``population``, ``service_s``, ``user_s`` and ``system_s``.
+        Columns besides ``population``, ``service_s``, ``user_s`` and ``system_s``. The think time ``think_s``
+        of an input is that since the last reply that its user waited for: what was typed in between, without
+        waiting, is a part of it.
     """
     import polars as pl
 
@@ -106,9 +110,10 @@ def read(log: Log, names: Sequence[str] = ()) -> Interactions | None:
             *((pl.col("waited").fill_null(True).alias("_waited"),) if unseen else ()),
         )
         .filter(pl.col("_due").is_not_null())
-        # An input whose reply nobody waited for, and whose end nobody saw, is not an unfinished one.
-        .filter(pl.col("_completion").is_not_null() | pl.col("_waited") if unseen else pl.lit(True))
         .sort("_due", maintain_order=True)
+        .with_columns(*((_thought(),) if unseen and "think_s" in wanted and "think_s" in schema else ()))
+        # An input whose reply nobody waited for, and whose end nobody saw, is not an unfinished one.
+        .filter(_is_answered() if unseen else pl.lit(True))
         .collect()
     )
     if frame.is_empty():
@@ -129,3 +134,19 @@ def read(log: Log, names: Sequence[str] = ()) -> Interactions | None:
         users=frame["_user"].to_numpy().astype(np.str_),
         ended=ended,
     )
+
+
+def _is_answered() -> pl.Expr:
+    """Condition that the reply was waited for, or its end seen."""
+    import polars as pl
+
+    return pl.col("_completion").is_not_null() | pl.col("_waited")
+
+
+def _thought() -> pl.Expr:
+    """Think time with that of the inputs before it that nobody waited for; rows are in their order."""
+    import polars as pl
+
+    cycle = _is_answered().shift(1, fill_value=False).cum_sum().over("_user")
+    whole = pl.col("think_s").sum().over("_user", cycle)
+    return pl.when(pl.col("think_s").is_not_null()).then(whole).alias("think_s")

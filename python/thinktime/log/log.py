@@ -173,6 +173,18 @@ def _scan(files: Sequence[str], superseded: dict[str, str], schema: dict[str, pl
     )
 
 
+def _inside(part: tuple[int, int], schema: dict[str, pl.DataType]) -> pl.Expr:
+    """Condition that a row lies in a time; a table without instants has all its rows."""
+    import polars as pl
+
+    instant = next((name for name in ("start", "due", "time") if name in schema), None)
+    if instant is None:
+        return pl.lit(True)
+    begins = pl.col(instant).dt.epoch("us")
+    length_us = (pl.col("length_s") * 1e6).round().cast(pl.Int64) if "length_s" in schema else pl.lit(0)
+    return (begins >= part[0]) & (begins + length_us <= part[1])
+
+
 class Log:
     """A log as it stood when it was opened.
 
@@ -186,6 +198,7 @@ class Log:
         self.manifest = native.manifest()
         """Contents of ``manifest.json``, with the incidents of the open part."""
         self._schemas = {table["name"]: _columns(table) for table in self.manifest["tables"]}
+        self._part: tuple[int, int] | None = None
 
     @classmethod
     def open(cls, path: str | Path) -> Log:
@@ -214,6 +227,26 @@ class Log:
                 "restore it from a copy; the tables are Parquet files, which other programs can read",
             )
             raise LogError(text) from None
+
+    def between(self, start_us: int, end_us: int) -> Log:
+        """The same log, of whose tables only the rows of a time are read.
+
+        An interval counts if all of it lies in that time, an interaction if it was due then, an event if it
+        happened then. The manifest, `check` and `arrow` are those of the whole log.
+
+        Parameters
+        ----------
+        start_us, end_us : int
+            Ends of the time, microseconds since 1970 UTC.
+        """
+        part = Log(self.path, self._native)
+        part._part = (start_us, end_us)
+        return part
+
+    @property
+    def is_part(self) -> bool:
+        """True if only the rows of a time are read (`between`)."""
+        return self._part is not None
 
     def __repr__(self) -> str:
         return f"Log({str(self.path)!r}, tables={list(self._schemas)})"
@@ -319,7 +352,8 @@ class Log:
             if open_rows is not None:
                 frames.append(pl.DataFrame(open_rows).lazy())
         # An empty frame first gives the columns' order and the types of those that a part lacks.
-        return pl.concat([pl.LazyFrame(schema=schema), *frames], how="diagonal")
+        rows = pl.concat([pl.LazyFrame(schema=schema), *frames], how="diagonal")
+        return rows if self._part is None else rows.filter(_inside(self._part, schema))
 
     def samples(self) -> pl.LazyFrame:
         """Rows of `samples`: one per interval."""

@@ -206,6 +206,36 @@ class ScriptPlan(Course):
         }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """Think time with which few users take a machine from idle to well past saturation."""
+
+    think_s: float
+    """Mean time from a reply to the next input whose reply is waited for."""
+    saturation: float
+    """Users with whom the machine is saturated."""
+
+    @classmethod
+    def of(cls, service_s: float, cpus: int) -> Scale:
+        """Think time and number of users for the measured demand.
+
+        The saturation point of a closed system with c servers is N* = c (R + Z) / D, with R the response
+        time without queueing, Z the think time and D the service demand (Kleinrock 1968). Z is chosen so
+        that N* is 11 users per CPU, but at least 8 and at most 200: enough steps to see the bend, few enough
+        processes.
+
+        Parameters
+        ----------
+        service_s : float
+            CPU time of an interaction, s.
+        cpus : int
+        """
+        wanted = min(max(11.0 * cpus, 8.0), 200.0)
+        # Beyond 200 CPUs, saturation takes at least one user per CPU.
+        think_s = max(wanted * service_s / cpus - service_s, 0.1 * service_s)
+        return cls(think_s=think_s, saturation=cpus * (service_s + think_s) / service_s)
+
+
 def workload(name: str) -> _Workload:
     """Built-in workload of a name: ``prototype``, ``mixed`` or ``empty``.
 

@@ -3,7 +3,8 @@
 A study is a folder: ``study.toml`` with the answer, parts, tables, tolerances, and claims with conditions;
 ``published/*.csv`` with the paper's tables as printed; ``measures.py`` with the measures that the claims are
 judged by, ``charts.py``, and modules that compute cells; ``study.py`` as the table of contents;
-``verdict.json`` with the result at full length; and a README.
+``verdict.json`` with the result at full length; and a README. `this_machine` measures instead, and has none
+of these.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from thinktime.errors import InputError, offered
 if TYPE_CHECKING:
     from thinktime.studies.study import Study
 
-__all__ = ["STUDIES", "load"]
+__all__ = ["MEASURED", "STUDIES", "load"]
 
 STUDIES: dict[str, str] = {
     "anderson-sargent-1974": "thinktime.studies.anderson_sargent_1974.study",
@@ -25,7 +26,16 @@ STUDIES: dict[str, str] = {
     "sekino-1969": "thinktime.studies.sekino_1969.study",
     "sekino-1971": "thinktime.studies.sekino_1971.study",
 }
-"""Name of each study, and the module whose ``STUDY`` it is."""
+"""Name of each study of a paper, and the module whose ``STUDY`` it is."""
+
+MEASURED: dict[str, tuple[str, str]] = {
+    "this-machine": (
+        "How many users does this machine hold, and what does one more cost?",
+        "The figures of Sekino 1969, measured here: the twin of its script, typed to real shells.",
+    ),
+}
+"""Name of each study that measures where it runs: its question, and what it does. It has no published tables,
+and so neither verdict nor agreement; its page is different on every machine."""
 
 
 def load(name: str) -> Study:
@@ -37,6 +47,6 @@ def load(name: str) -> Study:
         There is no such study.
     """
     if name not in STUDIES:
-        raise InputError(f"{name}: there is no such study; {offered(name, STUDIES)}")
+        raise InputError(f"{name}: there is no such study; {offered(name, [*STUDIES, *MEASURED])}")
     study: Study = importlib.import_module(STUDIES[name]).STUDY
     return study
