@@ -18,6 +18,7 @@ from thinktime.errors import InputError, WorkError, offered
 from thinktime.sources.importers.importer import Given, Head, Importer, Opened, Source, files_of, head_of
 from thinktime.sources.importers.iostat import IostatImporter
 from thinktime.sources.importers.pcp import PcpImporter
+from thinktime.sources.importers.perf import PerfImporter
 from thinktime.sources.importers.pidstat import PidstatImporter
 from thinktime.sources.importers.problems import Problems
 from thinktime.sources.importers.prometheus import PrometheusImporter
@@ -44,6 +45,7 @@ IMPORTERS: tuple[Importer, ...] = (
     SacctImporter(),
     WtmpImporter(),
     RezolusImporter(),
+    PerfImporter(),
     TableImporter(),
 )
 """Kinds of file in the order in which they are tried: the last one takes any table."""
