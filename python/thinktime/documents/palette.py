@@ -29,6 +29,7 @@ STATES: Mapping[str, str] = {
     "wait for a CPU": "queue",
     "wait for I/O": "disk",
     "rest": "other",
+    "not divided": "plain",
     # What limits a machine.
     "limited by the CPU": "user",
     "limited by a disk": "disk",

@@ -1,0 +1,201 @@
+"""Section of the question about scheduling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from thinktime.documents import charts
+from thinktime.documents import format as shown
+from thinktime.documents.document import Col, Figure, Key, Section, Table
+from thinktime.documents.series import Point, Series
+from thinktime.documents.wording import percent, refused, share, worded
+from thinktime.stats.estimate import NotApplicable
+
+if TYPE_CHECKING:
+    from thinktime.analyses.scheduling.result import Durations, Scheduling, Waiter
+
+TITLE = "How long do tasks wait for a CPU?"
+REASONS: Mapping[str, str] = {
+    "woken": "after a wake-up",
+    "started": "when new",
+    "preempted": "put off a CPU, still ready",
+    "exit": "end of the task",
+    "io": "I/O of a disk",
+    "page_io": "a page from a disk",
+    "futex": "a lock (futex)",
+    "timer": "a timer",
+    "child": "a child",
+    "input": "input",
+    "output": "output",
+    "poll": "an event (poll)",
+    "sleep": "sleep, for anything",
+    "uninterruptible": "uninterruptible: a disk, or a lock of the kernel",
+    "stopped": "stopped",
+    "unknown": "not known",
+}
+"""Reasons in words; others stand for themselves."""
+ENDS: Mapping[str, str] = REASONS | {"preempted": "preempted or yielded, still ready"}
+WORDS: Mapping[str, Callable[..., str]] = {
+    "events_lost": lambda events: (
+        f"{events} events were lost: the waits and slices around the gaps are not in these figures, and rates and "
+        "numbers of tasks are too low."
+    ),
+    "histograms": lambda: (
+        "The trace has histograms: means and sums are exact, quantiles are interpolated in their bucket, and their "
+        "intervals reach to the bounds of buckets."
+    ),
+    "unseen_waits": lambda dispatches: (
+        f"Of {dispatches} dispatches the beginning of the wait is not known: they are in no figure here."
+    ),
+    "more_commands": lambda shown, commands: (
+        f"The {shown} of {commands} commands that waited most are shown."
+    ),
+    "no_users": lambda: "The trace does not say whose the tasks are: commands alone are told apart.",
+}
+METHOD = (
+    "Reaction time is the time from the wake-up of a task, or its start, to its dispatch. A slice lasts from a dispatch "
+    "until the task leaves the CPU. Mean numbers of tasks are the sums of the waits, or slices, that ended, over "
+    "the length of the trace (Little's law). Intervals allow for correlation in time."
+)
+_COURSE = (Key("running", colour="user", shape="line"), Key("waiting for a CPU", colour="queue", shape="line"))
+
+
+def section(result: Scheduling | NotApplicable) -> Section:
+    """Section of the result."""
+    if isinstance(result, NotApplicable):
+        return refused("scheduling", TITLE, result)
+    tables = (
+        _waiters("commands", "command", result.commands),
+        _waiters("users", "user", result.users),
+        _durations("waits-for-cpu", "Waits for a CPU, by how they began", "wait", REASONS, result.waits_for_cpu),
+        _durations("slices", "Slices, by how they ended", "slice ended by", ENDS, result.slices),
+        _durations("waits", "Waits of tasks that were not ready, by what for", "wait for", REASONS, result.waits),
+        _durations("others", "Requests and page faults", "kind", REASONS, result.others),
+    )
+    course = _course(result)
+    return Section(
+        name="scheduling",
+        title=TITLE,
+        summary=tuple(_sentences(result)),
+        tables=tuple(table for table in tables if table.rows),
+        figures=() if course is None else (course,),
+        caveats=worded(result.caveats, WORDS),
+        method=METHOD,
+    )
+
+
+def _sentences(result: Scheduling) -> Iterator[str]:
+    if (reaction := result.reaction) is not None:
+        yield (
+            f"A task that was woken or started waited {shown.estimate(reaction.p50)} for a CPU in the median, and one in "
+            f"a hundred waited longer than {shown.estimate(reaction.p99)}."
+        )
+    of = "" if result.cpus is None else f" of {shown.quantity(float(result.cpus), 'CPU')}"
+    yield (
+        f"On average {shown.estimate(result.running)} ran{of}, and {shown.estimate(result.waiting)} waited for a CPU."
+    )
+    if result.commands and result.waiting.value > 0.0:
+        yield _concentrated(result)
+    if result.slices:
+        most = max(result.slices, key=lambda item: item.n)
+        total = sum(item.n for item in result.slices)
+        yield (
+            f"Most slices, {shown.quantity(most.n / total, 'share')} of them, ended by: {_word(ENDS, most.name)}; their "
+            f"mean was {shown.estimate(most.mean)}."
+        )
+
+
+def _concentrated(result: Scheduling) -> str:
+    top = result.commands[0]
+    text = f"{top.name} did {shown.estimate(share(top.waited) or top.waited)} of the waiting for a CPU"
+    if top.ran is not None:
+        text += f", with {shown.estimate(share(top.ran) or top.ran)} of the CPU time"
+    many = next((item for item in result.concentration if item.share >= 0.8), None)
+    if many is None or many.of < 2:
+        return f"{text}."
+    return f"{text}; {percent(many.share)} of the waiting was that of {many.commands} of {many.of} commands."
+
+
+def _word(words: Mapping[str, str], name: str) -> str:
+    prefix, separator, reason = name.rpartition(", ")
+    return f"{prefix}{separator}{words.get(reason, reason)}"
+
+
+def _durations(
+    name: str, caption: str, heading: str, words: Mapping[str, str], items: Sequence[Durations]
+) -> Table:
+    return Table.of(
+        items,
+        Col(heading, lambda item: _word(words, item.name)),
+        Col("number", lambda item: item.n),
+        Col("share of the time", lambda item: share(item.share), unit="share"),
+        Col("mean", lambda item: item.mean, unit="s"),
+        Col("median", lambda item: item.p50, unit="s"),
+        Col("p90", lambda item: item.p90, unit="s"),
+        Col("p99", lambda item: item.p99, unit="s"),
+        Col("longest", lambda item: item.longest_s, unit="s"),
+        Col("rate", lambda item: item.rate, unit="1/s"),
+        name=f"scheduling-{name}",
+        caption=caption,
+    )
+
+
+def _waiters(name: str, heading: str, items: Sequence[Waiter]) -> Table:
+    return Table.of(
+        items,
+        Col(heading, lambda item: item.name),
+        Col("share of the waiting", lambda item: share(item.waited), unit="share"),
+        Col("with those above", lambda item: item.cumulative, unit="share"),
+        Col("share of the CPU time", lambda item: share(item.ran), unit="share"),
+        Col("wake-ups", lambda item: None if item.reaction is None else item.reaction.n),
+        Col("median reaction", lambda item: None if item.reaction is None else item.reaction.p50, unit="s"),
+        Col("p90", lambda item: None if item.reaction is None else item.reaction.p90, unit="s"),
+        Col("p99", lambda item: None if item.reaction is None else item.reaction.p99, unit="s"),
+        Col(
+            "longest", lambda item: None if item.reaction is None else item.reaction.longest_s, unit="s"
+        ),
+        name=f"scheduling-{name}",
+        caption=f"Waiting for a CPU by {heading}: who waits most, and their reaction times",
+    )
+
+
+def _course(result: Scheduling) -> Figure | None:
+    if len(result.stretches) < 2:
+        return None
+    points = [
+        Point(key=key, x=stretch.start_s + stretch.length_s / 2.0, y=value)
+        for key, values in zip(
+            _COURSE,
+            ([item.running for item in result.stretches], [item.waiting for item in result.stretches]),
+            strict=True,
+        )
+        for stretch, value in zip(result.stretches, values, strict=True)
+    ]
+    series = Series(points, unit="task", order=_COURSE)
+    most = max(result.stretches, key=lambda item: item.waiting)
+    title = "Tasks on a CPU and waiting for one, over time"
+    return Figure(
+        name="scheduling-course",
+        title=title,
+        chart=series.curves(
+            charts.Axis("seconds since the beginning", low=0.0, high=result.length_s),
+            charts.Axis.from_zero("mean number of tasks", series.rows()),
+            dotted=False,
+        ),
+        data=Table.of(
+            result.stretches,
+            Col("from", lambda item: item.start_s, unit="s"),
+            Col("length", lambda item: item.length_s, unit="s"),
+            Col("running", lambda item: item.running),
+            Col("waiting for a CPU", lambda item: item.waiting),
+            name="scheduling-course-data",
+            caption="Mean number of tasks in each stretch of the trace",
+        ),
+        alt=(
+            f"Most tasks waited {shown.quantity(most.start_s, 's')} after the beginning: "
+            f"{shown.number(most.waiting)} on average, beside {shown.number(most.running)} that ran."
+        ),
+        keys=_COURSE,
+    )
+
