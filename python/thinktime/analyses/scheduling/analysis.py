@@ -31,7 +31,8 @@ REACTIONS = ("woken", "started")
 """Reasons of waits for a CPU that begin with a wake-up."""
 N_LEAST = 20
 """Dispatches below which nothing is said."""
-LOST = "trace_events_lost"
+LOST, PARTIAL = "trace_events_lost", "partial_cpus"
+"""Incidents of a trace that is incomplete."""
 
 
 def analyse(log: Log, *, level: float = 0.95) -> Scheduling | NotApplicable:
@@ -228,6 +229,8 @@ def _caveats(log: Log, trace: Trace) -> Iterator[Caveat]:
     lost = sum(item["count"] for item in log.manifest["incidents"] if item["kind"] == LOST)
     if lost:
         yield Caveat("events_lost", events=lost)
+    if any(item["kind"] == PARTIAL for item in log.manifest["incidents"]):
+        yield Caveat("partial_cpus")
     if trace.source == "histograms":
         yield Caveat("histograms")
     if trace.unseen:

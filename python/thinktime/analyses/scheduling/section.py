@@ -41,6 +41,9 @@ WORDS: Mapping[str, Callable[..., str]] = {
         f"{events} events were lost: the waits and slices around the gaps are not in these figures, and rates and "
         "numbers of tasks are too low."
     ),
+    "partial_cpus": lambda: (
+        "Only some of the CPUs were traced: waits of tasks that moved to the others and back are too long."
+    ),
     "histograms": lambda: (
         "The trace has histograms: means and sums are exact, quantiles are interpolated in their bucket, and their "
         "intervals reach to the bounds of buckets."
@@ -53,6 +56,8 @@ WORDS: Mapping[str, Callable[..., str]] = {
     ),
     "no_users": lambda: "The trace does not say whose the tasks are: commands alone are told apart.",
 }
+FINDINGS = 3
+"""Sentences that the head of a report has."""
 METHOD = (
     "Reaction time is the time from the wake-up of a task, or its start, to its dispatch. A slice lasts from a dispatch "
     "until the task leaves the CPU. Mean numbers of tasks are the sums of the waits, or slices, that ended, over "
@@ -83,6 +88,11 @@ def section(result: Scheduling | NotApplicable) -> Section:
         caveats=worded(result.caveats, WORDS),
         method=METHOD,
     )
+
+
+def findings(result: Scheduling) -> list[str]:
+    """Sentences for the head of a report."""
+    return list(_sentences(result))[:FINDINGS]
 
 
 def _sentences(result: Scheduling) -> Iterator[str]:

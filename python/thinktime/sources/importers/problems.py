@@ -17,7 +17,8 @@ class Problems:
     ``date_unknown``, ``date_ambiguous``, ``timezone_unknown``, ``time_from_file``, ``unit_unknown``,
     ``unread_activity``, ``unread_series``, ``unread_value``, ``duplicate_series``, ``duplicate_record``,
     ``login_missing``, ``logout_missing``, ``open_session``, ``unread_journal``, ``trace_events_lost``,
-    ``unordered_events``, ``wake_up_unseen``.
+    ``unordered_events``, ``wake_up_unseen``,
+    ``partial_cpus``.
     """
 
     def __init__(self) -> None:

@@ -21,8 +21,8 @@ PIPE_HEADER_BYTES = 16
 HEADER_BYTES = 104
 ATTRIBUTE_BYTES_LEAST = 64
 """Length of the first version of the kernel's ``perf_event_attr``."""
-EVENTS_MAX = 4096
-IDS_MAX = 1 << 20
+EVENTS_MAX = 512
+IDS_MAX = 1 << 14
 """Numbers of one event: one for each CPU."""
 DESCRIPTION_BYTES_MAX = 1 << 27
 TEXT_BYTES_MAX = 4096

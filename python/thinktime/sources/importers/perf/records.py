@@ -228,7 +228,7 @@ class Records:
             if not _is_sound(kind, size):
                 after = self._next(data, at)
                 if after is None and not is_last:
-                    after = max(at + 4, end - (1 << 16) & ~3)
+                    after = max(at + 4, end - (1 << 16))
                 after = end if after is None else after
                 self.problems.add(
                     "damaged_record",
@@ -262,17 +262,25 @@ class Records:
         )
 
     def _next(self, data: bytes, at: int) -> int | None:
-        """Place of the first of `CHAIN` sound records in a row; records begin at multiples of 4 bytes."""
+        """Place of the first of `CHAIN` sound records in a row, at any byte: damage may have moved what follows."""
         head = struct.Struct(f"{self.description.order}IHH").unpack_from
-        for first in range(at + 4, len(data) - 7, 4):
-            place, count = first, 0
-            while count < CHAIN and place + 8 <= len(data):
-                kind, _, size = head(data, place)
-                if not _is_sound(kind, size):
+        cells = np.frombuffer(data, dtype=np.uint8)[at + 1 :]
+        kind, *zeros = (0, 1, 2, 3) if self.description.order == "<" else (3, 0, 1, 2)
+        count = len(cells) - 7
+        if count <= 0:
+            return None
+        may_be = cells[kind : kind + count] != 0
+        for place in zeros:
+            may_be &= cells[place : place + count] == 0
+        for first in (np.flatnonzero(may_be) + at + 1).tolist():
+            place, found = first, 0
+            while found < CHAIN and place + 8 <= len(data):
+                number, _, size = head(data, place)
+                if not _is_sound(number, size):
                     break
-                place, count = place + size, count + 1
-            if count == CHAIN or (count and place == len(data)):
-                return first
+                place, found = place + size, found + 1
+            if found == CHAIN or (found and place == len(data)):
+                return int(first)
         return None
 
     # ---- records that are no samples ---------------------------------------------------------------------------
@@ -441,7 +449,7 @@ class Records:
             return (time >= first - 10**9) & (time <= last + 10**9)
         if not sound.any():
             return sound
-        low, middle, high = np.quantile(time[sound].astype(np.float64), (0.05, 0.5, 0.95))
+        low, middle, high = np.quantile(time[sound].astype(np.float64), (0.25, 0.5, 0.75))
         reach = 3600e9 + 100.0 * (high - low)
         near: NDArray[np.bool_] = np.abs(time - middle) <= reach
         return near & (time > 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,13 +16,16 @@ from thinktime.sources.importers.importer import Given, Opened
 from thinktime.sources.importers.interval import Interval
 from thinktime.sources.importers.perf import scheduler
 from thinktime.sources.importers.perf.header import Description, Tracepoint, described
-from thinktime.sources.importers.perf.records import TASK_MAX, Bytes, Records, Samples, Whole, numbers
+from thinktime.sources.importers.perf.records import CPUS_MAX, TASK_MAX, Bytes, Records, Samples, Whole, numbers
 from thinktime.sources.importers.problems import Problems
 
 if TYPE_CHECKING:
     import polars as pl
 
 INTERVAL_S = 1.0
+INTERVALS = 100
+"""Intervals of a file that is shorter than so many of a second, so that a course over time is seen."""
+SHORTEST_S = 0.01
 INTERVALS_MAX = 1_000_000
 """Most intervals of a file: eleven days of seconds."""
 ROWS_AT_ONCE = 200_000
@@ -191,15 +195,19 @@ class _Reading:
 
     def _begin(self, events: Sequence[_Event], names: _Names) -> _Follow:
         first = min(int(item.time.min()) for item in events)
-        length = self.given.interval or INTERVAL_S
         last = self.description.span_ns[1] if self.description.span_ns else None
-        if last is not None and last > first and (last - first) / 1e9 / length > INTERVALS_MAX:
+        lasts_s = (last - first) / 1e9 if last is not None and last > first else None
+        length = self.given.interval or INTERVAL_S
+        if lasts_s is not None and self.given.interval is None:
+            length = min(INTERVAL_S, max(SHORTEST_S, lasts_s / INTERVALS))
+        if lasts_s is not None and lasts_s / length > INTERVALS_MAX:
             raise InputError(
-                f"{self.path}: lasts {(last - first) / 1e9:.0f} s, which are more than {INTERVALS_MAX} "
+                f"{self.path}: lasts {lasts_s:.0f} s, which are more than {INTERVALS_MAX} "
                 f"intervals of {length:g} s; give longer ones with --interval"
             )
         machine = self.description.machine
         machine["system"] = "Linux"
+        self._count_cpus(machine)
         wall = self._wall_clock(first)
         self.options["perf"] = self.description.perf
         self.options["clock"] = self.description.clock or "the scheduler's own"
@@ -215,6 +223,21 @@ class _Reading:
             tasks=scheduler.Scheduler(first),
             cpus=int(machine.get("cpus") or 0),
         )
+
+    def _count_cpus(self, machine: dict[str, object]) -> None:
+        """CPUs that were recorded: one number of each event for each of them."""
+        found = self._tracepoint(_SWITCH)
+        event = next(
+            (item for item in self.description.events if found is not None and item.config == found.number), None
+        )
+        there, traced = machine.get("cpus"), 0 if event is None else len(event.ids)
+        if isinstance(there, int) and 0 < traced < there:
+            machine["cpus"] = traced
+            self.problems.add(
+                "partial_cpus",
+                f"{traced} of {there} CPUs were recorded: waits of tasks that moved to the others and back are too "
+                "long; record all of them (-a, without -C)",
+            )
 
     def _wall_clock(self, first: int) -> int:
         """What has to be added to times of the records for the time of day [ns]."""
@@ -244,7 +267,15 @@ class _Reading:
 
     def _last(self, first: int) -> int:
         """Time of the last sample of a file in which perf has not noted it."""
-        again = Records(path=self.path, description=self.description, problems=Problems())
+        # What a file from a pipe says among its records is taken over anew, and apart.
+        found = self.description
+        apart = dataclasses.replace(
+            found,
+            events=[] if found.is_pipe else found.events,
+            tracepoints=dict(found.tracepoints),
+            machine={},
+        )
+        again = Records(path=self.path, description=apart, problems=Problems())
         return max(
             (int(samples.time.max()) for batch in again.batches() for samples in batch), default=first
         )
@@ -322,6 +353,11 @@ class _Reading:
         else:
             state = next_task = next_command = np.zeros_like(task)
         command = decode.command(comm, names)
+        cpu = samples.cpu
+        if kind in (_WAKEUP, _WAKING, _NEW) and "target_cpu" in tracepoint.fields:
+            # The CPU whose queue it joins, and not that of whoever woke it.
+            cpu = decode.number("target_cpu")
+            sound &= (cpu >= 0) & (cpu < CPUS_MAX)
         if not sound.all():
             for place in samples.place[~sound].tolist():
                 self.problems.add(
@@ -331,7 +367,7 @@ class _Reading:
                 )
         if not sound.any():
             return None
-        columns = (samples.time, samples.place, samples.cpu, samples.process, samples.task, task, command)
+        columns = (samples.time, samples.place, cpu, samples.process, samples.task, task, command)
         time, place, cpu, process, current, task, command = (column[sound] for column in columns)
         return _Event(
             kind=kind,
