@@ -78,7 +78,10 @@ def test_a_trace_that_can_be_followed_by_hand(tmp_path):
         "io": pytest.approx(0.5),
     }
     a, b = found.commands
-    assert (a.name, a.waited.value, a.cumulative, a.ran.value) == ("a", *map(pytest.approx, (0.75, 0.75, 0.5)))
+    assert (a.name, a.waited.value, a.cumulative, a.ran.value) == (
+        "a",
+        *map(pytest.approx, (0.75, 0.75, 0.5)),
+    )
     assert (b.name, b.waited.value, b.cumulative, b.ran.value) == ("b", *map(pytest.approx, (0.25, 1.0, 0.5)))
     assert [(item.share, item.commands, item.of) for item in found.concentration] == [
         (0.5, 1, 2),
@@ -89,7 +92,7 @@ def test_a_trace_that_can_be_followed_by_hand(tmp_path):
     assert found.running.value == pytest.approx(12.0 / 19.6)
     assert {user.name for user in found.users} == {"uid:1000", "uid:1001"}
     shown = section.section(found)
-    assert [table.name for table in shown.tables][0] == "scheduling-commands"
+    assert shown.tables[0].name == "scheduling-commands"
     assert "a did" in " ".join(shown.summary)
 
 
@@ -121,7 +124,9 @@ def test_figures_are_those_of_plain_loops(tmp_path):
     ):
         whole = sum(row[5] or 0.0 for row in rows if row[1] == kind)
         for item in items:
-            own = sorted(row[5] for row in rows if row[1] == kind and row[4] == item.name and row[5] is not None)
+            own = sorted(
+                row[5] for row in rows if row[1] == kind and row[4] == item.name and row[5] is not None
+            )
             assert item.n == len(own)
             assert item.mean.value == pytest.approx(sum(own) / len(own))
             assert item.share.value == pytest.approx(sum(own) / whole)
@@ -174,7 +179,7 @@ def histograms(rows, interval_s=0.25):
 
 
 def test_histograms_say_what_the_events_do(tmp_path):
-    """Numbers, means and shares are the same; quantiles are in the bucket, whose bounds the interval reaches."""
+    """Numbers, means and shares are the same; quantiles are in the bucket, and intervals reach its bounds."""
     rows = random_rows(n=3000)
     exact = analysis.analyse(write(tmp_path / "events", columns_of(rows)))
     latencies, samples = histograms(rows)
@@ -211,14 +216,14 @@ def test_the_last_bucket_has_no_upper_bound(tmp_path):
     assert section.section(found).tables
 
 
-# Theory ----------------------------------------------------------------------------------------------------------
+# Theory
 
 RATE, MEAN_SERVICE = 60.0, 0.01
 LOAD = RATE * MEAN_SERVICE
 
 
 def one_server(n=40_000, seed=5):
-    """Trace of a CPU that serves tasks in the order of their wake-ups: arrivals Poisson, service exponential."""
+    """Trace of a CPU that serves tasks as they come: arrivals Poisson, service exponential."""
     random = np.random.default_rng(seed)
     arrival = np.cumsum(random.exponential(1.0 / RATE, n))
     service = random.exponential(MEAN_SERVICE, n)
@@ -241,7 +246,7 @@ def served(tmp_path_factory):
 
 
 def test_waits_of_a_queue_are_those_of_theory(served):
-    """M/M/1: mean wait, its quantiles, and number waiting; intervals of 99.9 % hold them, and not those of another load.
+    """M/M/1: intervals of 99.9 % hold mean, quantiles and number waiting, and not those of another load.
 
     Eight intervals with a seed that is fixed; each would miss by chance once in a thousand seeds.
     """
@@ -281,7 +286,7 @@ def test_the_course_over_time_adds_up(served):
 
 
 def test_bursts_are_the_service_of_the_tasks(served, tmp_path):
-    """The question about service times takes bursts: exponential here, with a coefficient of variation of 1."""
+    """The question about service times takes bursts: exponential here, so that c is 1."""
     table = bursts.read(served)
     assert len(table) == 40_000
     assert table.service.mean() == pytest.approx(MEAN_SERVICE, rel=0.02)
@@ -294,7 +299,7 @@ def test_bursts_are_the_service_of_the_tasks(served, tmp_path):
 
 
 def test_a_burst_is_the_sum_of_its_slices(tmp_path):
-    """The first of a has no wake-up and the last no end: neither is one. That of b, put off once, has two slices."""
+    """The first of a has no wake-up and the last no end: neither is one. That of b has two slices."""
     rows = [
         (0.0, "dispatch", 1, "a", None, None),
         (0.1, "switch_out", 1, "a", "sleep", None),
@@ -317,6 +322,8 @@ def test_reasons_for_no_answer(tmp_path):
     few = analysis.analyse(write(tmp_path / "few", columns_of(by_hand()[:16])))
     assert isinstance(few, NotApplicable)
     assert "only 6" in few.reason
-    none = analysis.analyse(write(tmp_path / "none", samples={"start": starts(np.ones(3)), "length_s": np.ones(3)}))
+    none = analysis.analyse(
+        write(tmp_path / "none", samples={"start": starts(np.ones(3)), "length_s": np.ones(3)})
+    )
     assert isinstance(none, NotApplicable)
     assert "--trace" in none.remedy

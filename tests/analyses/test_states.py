@@ -1,4 +1,4 @@
-"""States of responses, of all inputs and of the slowest tenth: by hand, by plain loops, and their intervals."""
+"""States of responses, all and the slowest tenth: by hand, by plain loops, and their intervals."""
 
 import functools
 
@@ -21,7 +21,7 @@ def write(path, columns):
 
 
 def played(path, *, cpu, cpu_wait, io_wait, rest, users=None, classes=None, **more):
-    """Log of interactions with these parts [s], one every 30 s; a part that is nan makes no response longer."""
+    """Log of interactions with these parts [s], one every 30 s; a part of nan takes no time."""
     parts = [np.asarray(part, dtype=float) for part in (cpu, cpu_wait, io_wait, rest)]
     response = np.nansum(parts, axis=0)
     due = 30.0 * np.arange(len(response))
@@ -104,9 +104,7 @@ def random_log(path, n=300, seed=4):
     cpu_wait[unknown], io_wait[unknown] = np.nan, np.nan
     users = [f"u{number}" for number in random.integers(0, 12, n)]
     classes = [f"c{number}" for number in random.integers(0, 3, n)]
-    return played(
-        path, cpu=cpu, cpu_wait=cpu_wait, io_wait=io_wait, rest=rest, users=users, classes=classes
-    )
+    return played(path, cpu=cpu, cpu_wait=cpu_wait, io_wait=io_wait, rest=rest, users=users, classes=classes)
 
 
 def test_shares_are_those_of_plain_loops(tmp_path):
@@ -178,9 +176,6 @@ def true_share():
     cpu, wait = random.exponential(1.0, 4_000_000), random.lognormal(-0.5, 1.2, 4_000_000)
     slow = cpu + wait > np.quantile(cpu + wait, 0.9)
     return float(cpu[slow].sum() / (cpu + wait)[slow].sum())
-
-
-
 
 
 def test_intervals_of_the_slow_share_hold():

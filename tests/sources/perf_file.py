@@ -44,7 +44,13 @@ class PerfFile:
     """Records in the order in which they are added; `data` is the file."""
 
     def __init__(self, order="<", *, flags=FLAGS, sample_type=SAMPLE_TYPE, clock=None, cpus=2):
-        self.order, self.flags, self.sample_type, self.clock, self.cpus = order, flags, sample_type, clock, cpus
+        self.order, self.flags, self.sample_type, self.clock, self.cpus = (
+            order,
+            flags,
+            sample_type,
+            clock,
+            cpus,
+        )
         self.records = bytearray()
         self.places = []
         self.features = {}
@@ -89,11 +95,15 @@ class PerfFile:
     def fork(self, time, cpu, parent, child):
         texts = b"".join(name.encode() + b"\0" for name, _ in (parent, child))
         first = len(parent[0]) + 1
-        raw = self.head(FORK) + self.pack("IiIi", 24 | first << 16, parent[1], 24 + first | len(child[0]) + 1 << 16, child[1])
+        raw = self.head(FORK) + self.pack(
+            "IiIi", 24 | first << 16, parent[1], 24 + first | len(child[0]) + 1 << 16, child[1]
+        )
         return self.sample(FORK, time, cpu, raw + texts, process=parent[1], task=parent[1])
 
     def comm(self, process, task, name, time=0):
-        return self.record(3, self.pack("II", process, task) + name.encode().ljust(16, b"\0") + self.at_end(time))
+        return self.record(
+            3, self.pack("II", process, task) + name.encode().ljust(16, b"\0") + self.at_end(time)
+        )
 
     def started(self, task, process, parent):
         return self.record(7, self.pack("IIIIQ", process, parent, task, parent, 0) + self.at_end(0))
@@ -106,11 +116,21 @@ class PerfFile:
 
     def tracing(self):
         def text(name, fields):
-            lines = [f"\tfield:{what};\toffset:{at};\tsize:{size};\tsigned:{signed};" for what, at, size, signed in fields]
-            return "\n".join([f"name: {name[0]}", f"ID: {name[1]}", "format:", *lines, "", f"print fmt: {self.flags}", ""])
+            lines = [
+                f"\tfield:{what};\toffset:{at};\tsize:{size};\tsigned:{signed};"
+                for what, at, size, signed in fields
+            ]
+            return "\n".join(
+                [f"name: {name[0]}", f"ID: {name[1]}", "format:", *lines, "", f"print fmt: {self.flags}", ""]
+            )
 
         formats = [text((name, event), fields).encode() for event, (name, fields) in FORMATS.items()]
-        data = b"\x17\x08\x44tracing0.6\0" + (b"\1" if self.order == ">" else b"\0") + b"\x08" + self.pack("I", 4096)
+        data = (
+            b"\x17\x08\x44tracing0.6\0"
+            + (b"\1" if self.order == ">" else b"\0")
+            + b"\x08"
+            + self.pack("I", 4096)
+        )
         for name in (b"header_page", b"header_event"):
             data += name + b"\0" + self.pack("Q", 0)
         data += self.pack("I", 0) + self.pack("I", 1) + b"sched\0" + self.pack("I", len(formats))
@@ -140,7 +160,11 @@ class PerfFile:
             self.attribute(event) + self.pack("QQ", ids + 8 * self.cpus * number, 8 * self.cpus)
             for number, event in enumerate(FORMATS)
         )
-        numbers = b"".join(self.pack("Q", event if cpu == 0 else event + 1000 * cpu) for event in FORMATS for cpu in range(self.cpus))
+        numbers = b"".join(
+            self.pack("Q", event if cpu == 0 else event + 1000 * cpu)
+            for event in FORMATS
+            for cpu in range(self.cpus)
+        )
         features = {1: self.tracing(), 7: self.pack("II", 2, 2), **self.features}
         flags = sum(1 << number for number in features)
         size = len(self.records)

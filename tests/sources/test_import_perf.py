@@ -1,4 +1,4 @@
-"""Files of perf become events: against perf's own reading of the same files, a plain second reading, and by hand."""
+"""Files of perf become events: against perf's own reading, a plain second one, and by hand."""
 
 import datetime
 import lzma
@@ -56,11 +56,11 @@ def micro(amount):
     return None if amount is None else round(amount * 1e6, 3)
 
 
-# Real files ------------------------------------------------------------------------------------------------------
+# Real files
 
 
 def test_slices_and_waits_are_those_of_perf_sched_timehist(recorded):
-    """Every switch of every task, to the microsecond that perf prints, in the order of the task's switches."""
+    """Every switch of every task, to the microsecond that perf prints."""
     name, _, _, events = recorded
     ours, waits = {}, {}
     for row in events:
@@ -70,7 +70,9 @@ def test_slices_and_waits_are_those_of_perf_sched_timehist(recorded):
             ours.setdefault(row["task"], []).append((row["amount"], waits.pop(row["task"], None)))
     compared, seen = 0, {}
     for line in unpacked(f"{name}.timehist").decode().splitlines():
-        found = re.match(r"\s*[\d.]+ \[\d+\]\s+.*?\[(\d+)(?:/\d+)?\]\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s*$", line)
+        found = re.match(
+            r"\s*[\d.]+ \[\d+\]\s+.*?\[(\d+)(?:/\d+)?\]\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s*$", line
+        )
         if found is None or "<idle>" in line:
             continue
         task, (_, delay, run) = int(found[1]), (float(part) for part in found.groups()[1:])
@@ -118,7 +120,7 @@ def plainly(name):
 
 
 def test_waits_for_a_cpu_are_those_of_a_plain_reading(recorded):
-    """To the nanosecond; perf prints times with nine digits, so that floats are exact to less than half of one."""
+    """To the nanosecond that perf prints."""
     name, _, _, events = recorded
     ours = {}
     for row in events:
@@ -169,9 +171,7 @@ def test_a_slice_over_the_end_of_an_interval_counts_in_both(tmp_path):
     file = PerfFile()
     file.switch(0 * US + 1, 0, B, 1, IDLE).switch(200 * US + 1, 0, IDLE, 0, A)
     file.switch(1800 * US + 1, 0, A, PREEMPTED, B).switch(2500 * US + 1, 0, B, 1, IDLE)
-    given = Given(
-        date=datetime.datetime(2026, 11, 27, tzinfo=datetime.timezone.utc), interval=0.001
-    )
+    given = Given(date=datetime.datetime(2026, 11, 27, tzinfo=datetime.timezone.utc), interval=0.001)
     _, log, _ = made(tmp_path, file, given=given)
     assert log.samples().collect()["cpu_exact_s"].to_list() == pytest.approx([0.8e-3, 1e-3, 0.5e-3])
     used = {}
@@ -207,7 +207,7 @@ def test_one_cpu_of_two_in_a_pipe(tmp_path):
     assert set(on) == {1}
 
 
-# By hand ---------------------------------------------------------------------------------------------------------
+# By hand
 
 
 def hand(order="<", **options):
@@ -239,7 +239,7 @@ BY_HAND = [
 @pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize("sample_type", [SAMPLE_TYPE, SAMPLE_TYPE | 1, SAMPLE_TYPE | 1 << 8])
 def test_a_trace_that_can_be_followed_by_hand(tmp_path, order, sample_type):
-    """Either byte order; with an address or a period, which this writer lacks, the file is damage, and no other rows."""
+    """Either byte order; where the samples lack what the file announces, it is damage, and no rows."""
     if sample_type != SAMPLE_TYPE:
         with pytest.raises(InputError, match="perf sched record"):
             made(tmp_path, hand(order, sample_type=sample_type))
@@ -293,7 +293,7 @@ def test_no_wait_spans_a_gap_of_lost_events(tmp_path):
 
 
 def test_tasks_begin_and_end(tmp_path):
-    """A new process has its parent's name; its thread is of its process; the kernel's threads lose their numbers."""
+    """A thread has the name of its process, and the kernel's threads lose their numbers."""
     file = PerfFile()
     file.comm(101, 101, "a").started(7, 7, 2).comm(7, 7, "kworker/0:1-events")
     file.switch(10 * US, 0, IDLE, 0, A)
@@ -318,10 +318,17 @@ def test_tasks_begin_and_end(tmp_path):
 
 @pytest.mark.parametrize(
     ("state", "reason"),
-    [(0, "preempted"), (2048, "preempted"), (130, "uninterruptible"), (1026, "sleep"), (64, "exit"), (4, "stopped")],
+    [
+        (0, "preempted"),
+        (2048, "preempted"),
+        (130, "uninterruptible"),
+        (1026, "sleep"),
+        (64, "exit"),
+        (4, "stopped"),
+    ],
 )
 def test_states_are_those_that_the_kernel_of_the_file_describes(tmp_path, state, reason):
-    """Before Linux 4.14 bit 64 is the end of a task, and 128 an uninterruptible wait that a signal may end."""
+    """Before Linux 4.14 bit 64 is the end of a task, and 128 a wait that a signal may end."""
     file = PerfFile(flags=FLAGS_BEFORE_4_14)
     file.switch(10 * US, 0, IDLE, 0, A).switch(30 * US, 0, A, state, IDLE)
     assert made(tmp_path, file)[2][1] == (20, "switch_out", 101, reason, 20.0)
@@ -345,7 +352,7 @@ def test_the_wall_clock_of_the_file(tmp_path):
     assert first == 1_789_999_995_000_010
 
 
-# Damage ----------------------------------------------------------------------------------------------------------
+# Damage
 
 
 def test_damage_is_located_and_costs_what_it_covers(tmp_path):
@@ -379,7 +386,10 @@ def test_a_time_that_cannot_be_is_left_out(tmp_path):
         (lambda data: b"PERFFILE" + data[8:], "later one"),
         (lambda data: data[:60], "ends within its head"),
         (lambda data: data[:16] + bytes(8) + data[24:], "list of its events"),
-        (lambda data: data.replace(b"\x17\x08\x44tracing", b"\x17\x08\x44tracinG"), "description of its tracepoints"),
+        (
+            lambda data: data.replace(b"\x17\x08\x44tracing", b"\x17\x08\x44tracinG"),
+            "description of its tracepoints",
+        ),
         (lambda data: data.replace(b"name: sched_switch", b"name: sched_other_"), "perf sched record"),
     ],
 )

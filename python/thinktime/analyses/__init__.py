@@ -145,9 +145,7 @@ def analyse(name: Literal["service"], log: LogLike, /, **options: object) -> Ser
 @overload
 def analyse(name: Literal["arrivals"], log: LogLike, /, **options: object) -> Arrivals | NotApplicable: ...
 @overload
-def analyse(
-    name: Literal["waits"], log: LogLike, /, **options: object
-) -> Waits | States | NotApplicable: ...
+def analyse(name: Literal["waits"], log: LogLike, /, **options: object) -> Waits | States | NotApplicable: ...
 @overload
 def analyse(
     name: Literal["scheduling"], log: LogLike, /, **options: object

@@ -19,9 +19,9 @@ PREEMPTED = "preempted"
 def read(log: Log) -> Interactions | None:
     """Bursts of a trace, as interactions with a task; None if the log has no such events.
 
-    A burst is due when the task is woken, gets its first service when it is dispatched, and is complete when the
-    task waits again or ends; its service is the sum of its slices, exact. Its class is the command. Bursts whose
-    beginning or end the trace does not have are left out.
+    A burst is due when the task is woken, gets its first service when it is dispatched, and is complete
+    when the task waits again or ends; its service is the sum of its slices, exact. Its class is the
+    command. Bursts whose beginning or end the trace does not have are left out.
     """
     import polars as pl
 
@@ -34,9 +34,7 @@ def read(log: Log) -> Interactions | None:
         .select(pl.col("time").dt.epoch("us"), "task", pl.col("amount"), *texts)
         # Rows are in the order of time, and events of one instant in that of their happening.
         .sort("task", maintain_order=True)
-        .with_columns(
-            waits=(pl.col("kind") == "switch_out") & pl.col("reason").ne_missing(pl.lit(PREEMPTED))
-        )
+        .with_columns(waits=(pl.col("kind") == "switch_out") & pl.col("reason").ne_missing(pl.lit(PREEMPTED)))
         .with_columns(burst=pl.col("waits").cum_sum() - pl.col("waits").cast(pl.UInt32))
         .group_by("task", "burst", maintain_order=True)
         .agg(
@@ -48,9 +46,7 @@ def read(log: Log) -> Interactions | None:
             command=pl.col("command").last(),
             user=pl.col("user").last(),
         )
-        .filter(
-            pl.col("due").is_not_null(), pl.col("completion").is_not_null(), pl.col("unseen") == 0
-        )
+        .filter(pl.col("due").is_not_null(), pl.col("completion").is_not_null(), pl.col("unseen") == 0)
         .sort("due", maintain_order=True)
         .collect()
     )

@@ -1,4 +1,4 @@
-"""How long tasks wait for a CPU, how long they keep it and why they leave it, from a trace of the scheduler."""
+"""How long tasks wait for a CPU, how long they keep it and why they leave it."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class SchedulingQuestion(Question):
     name = "scheduling"
     summary = "Show how long tasks wait for a CPU, and where else they wait."
     description = (
-        "Reaction times from wake-up to dispatch by command and user, slices and why they ended, waits by what was "
-        "waited for, the few commands that make the waiting, and the queue for the CPUs over time; from a trace "
-        "(`thinktime record --trace`, `thinktime import perf`)."
+        "Reaction times from wake-up to dispatch by command and user, slices and why they ended, waits by "
+        "what was waited for, the few commands that make the waiting, and the queue for the CPUs over time; "
+        "from a trace (`thinktime record --trace`, `thinktime import perf`)."
     )
     examples = ("run", "run --format json | jq '.tables[0].rows'")
     silent = True

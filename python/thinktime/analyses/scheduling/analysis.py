@@ -38,11 +38,12 @@ LOST, PARTIAL = "trace_events_lost", "partial_cpus"
 def analyse(log: Log, *, level: float = 0.95) -> Scheduling | NotApplicable:
     r"""Waits for a CPU, slices and other waits of a traced machine.
 
-    Reaction time is that from the wake-up of a task to its dispatch (of APL/360: from the input to the first slice;
-    Anderson and Sargent 1974). The mean number of tasks that wait is :math:`L = \sum_i W_i / T`, the sum of the waits
-    that ended over the length of the trace (Little 1961), and that of running tasks :math:`\sum_i S_i / T`. Of
-    histograms, sums and means are exact, and quantiles lie between the bounds of a bucket. Intervals allow for
-    correlation in time (`batch_means.batch_ratio` over stretches of the trace).
+    Reaction time is that from the wake-up of a task to its dispatch (of APL/360: from the input to the
+    first slice; Anderson and Sargent 1974). The mean number of tasks that wait is :math:`L = \sum_i W_i /
+    T`, the sum of the waits that ended over the length of the trace (Little 1961), and that of running
+    tasks :math:`\sum_i S_i / T`. Of histograms, sums and means are exact, and quantiles lie between the
+    bounds of a bucket. Intervals allow for correlation in time (`batch_means.batch_ratio` over stretches of
+    the trace).
 
     Parameters
     ----------
@@ -138,9 +139,7 @@ def _share(amounts: durations.Array, lengths: durations.Array, n: int, level: fl
     return dataclasses.replace(found, low=max(0.0, found.low), high=min(1.0, found.high))
 
 
-def _by_reason(
-    trace: Trace, rows: pl.DataFrame, level: float, prefix: str = ""
-) -> tuple[Durations, ...]:
+def _by_reason(trace: Trace, rows: pl.DataFrame, level: float, prefix: str = "") -> tuple[Durations, ...]:
     """Durations by reason, those that add up to most first."""
     import polars as pl
 
@@ -197,7 +196,9 @@ def _concentration(waits: pl.DataFrame) -> tuple[Concentration, ...]:
     reached = np.cumsum(ordered) / whole
     return tuple(
         Concentration(
-            share=share, commands=int(np.searchsorted(reached, share - 1e-12)) + 1, of=int((ordered > 0).sum())
+            share=share,
+            commands=int(np.searchsorted(reached, share - 1e-12)) + 1,
+            of=int((ordered > 0).sum()),
         )
         for share in SHARES
     )

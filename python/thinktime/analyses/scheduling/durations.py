@@ -42,8 +42,8 @@ class Trace:
 
     source: Source
     rows: pl.DataFrame
-    """Columns ``block``, ``quantity``, ``reason``, ``command``, ``user``, ``low``, ``high`` [s], ``count``, ``total``
-    [s]."""
+    """Columns ``block``, ``quantity``, ``reason``, ``command``, ``user``, ``low``, ``high`` [s], ``count``,
+    ``total`` [s]."""
     lengths: Array
     """Length of each block [s], in the order of time."""
     starts: Array
@@ -70,11 +70,12 @@ class Trace:
     def sums(self, rows: pl.DataFrame, column: str) -> Array:
         """Sum of a column in each block."""
         weights = rows[column].to_numpy().astype(np.float64)
-        return np.bincount(rows["block"].to_numpy(), weights, self.blocks)
+        found: Array = np.bincount(rows["block"].to_numpy(), weights, self.blocks).astype(np.float64)
+        return found
 
 
 def read(log: Log) -> Trace | None:
-    """Durations of a log: of its events if it has those of a scheduler, else of its histograms; None without both."""
+    """Durations of the events of a scheduler, else of histograms; None without both."""
     return _of_events(log) or _of_histograms(log)
 
 
@@ -97,12 +98,16 @@ def _of_events(log: Log) -> Trace | None:
     )
     if frame.filter(pl.col("quantity") == "run_queue_wait").is_empty():
         return None
-    first, last = (int(found) for found in (frame["time"].min() or 0, frame["time"].max() or 0))  # type: ignore[arg-type, call-overload]
+    times = frame["time"].to_numpy()
+    first, last = int(times.min()), int(times.max())
     length = max((last - first) / 1e6, 1e-6)
     blocks = max(1, min(BLOCKS_MAX, int(length / BLOCKS_LEAST_S)))
     unseen = frame.filter((pl.col("quantity") == "run_queue_wait") & pl.col("total").is_null()).height
     rows = frame.filter(pl.col("total") >= 0.0).select(
-        ((pl.col("time") - first) * (blocks / (length * 1e6))).cast(pl.Int64).clip(0, blocks - 1).alias("block"),
+        ((pl.col("time") - first) * (blocks / (length * 1e6)))
+        .cast(pl.Int64)
+        .clip(0, blocks - 1)
+        .alias("block"),
         "quantity",
         "reason",
         "command",
@@ -113,9 +118,7 @@ def _of_events(log: Log) -> Trace | None:
         "total",
     )
     edges = np.linspace(0.0, length, blocks + 1)
-    return Trace(
-        source="events", rows=rows, lengths=np.diff(edges), starts=edges[:-1], unseen=unseen
-    )
+    return Trace(source="events", rows=rows, lengths=np.diff(edges), starts=edges[:-1], unseen=unseen)
 
 
 def _of_histograms(log: Log) -> Trace | None:
@@ -133,7 +136,7 @@ def _of_histograms(log: Log) -> Trace | None:
     # Whole intervals, some of them together: no histogram is divided.
     block = np.maximum(number, 0) * blocks // len(starts)
     of_interval = np.arange(len(starts)) * blocks // len(starts)
-    lengths = np.bincount(of_interval, intervals["length_s"].to_numpy(), blocks)
+    lengths = np.bincount(of_interval, intervals["length_s"].to_numpy(), blocks).astype(np.float64)
     first = np.searchsorted(of_interval, np.arange(blocks))
     texts = [
         pl.col(name).cast(pl.Categorical).fill_null("") for name in ("quantity", "reason", "command", "user")
@@ -182,11 +185,12 @@ class Buckets:
     def quantile(self, q: float, level: float) -> Estimate:
         r"""Quantile q, with an interval that allows for the correlation of the durations in time.
 
-        The durations at most as long as the quantile are hits; the variance of their number, from its long-run
-        variance over the stretches of the trace, gives the effective number of durations
-        (`stats.series.shares.effective`), and this the order statistics between which the quantile lies. The interval
-        reaches from the lower bound of the bucket of the first to the upper bound of that of the second, and the value
-        is interpolated within its bucket: buckets without width have the durations themselves.
+        The durations at most as long as the quantile are hits; the variance of their number, from its
+        long-run variance over the stretches of the trace, gives the effective number of durations
+        (`stats.series.shares.effective`), and this the order statistics between which the quantile lies.
+        The interval reaches from the lower bound of the bucket of the first to the upper bound of that of
+        the second, and the value is interpolated within its bucket: buckets without width have the
+        durations themselves.
         """
         n = float(self.until[-1])
         bucket = self.at(max(q * n, 1.0))

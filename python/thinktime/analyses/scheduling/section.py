@@ -35,18 +35,18 @@ REASONS: Mapping[str, str] = {
     "unknown": "not known",
 }
 """Reasons in words; others stand for themselves."""
-ENDS: Mapping[str, str] = REASONS | {"preempted": "preempted or yielded, still ready"}
+ENDS: Mapping[str, str] = {**REASONS, "preempted": "preempted or yielded, still ready"}
 WORDS: Mapping[str, Callable[..., str]] = {
     "events_lost": lambda events: (
-        f"{events} events were lost: the waits and slices around the gaps are not in these figures, and rates and "
-        "numbers of tasks are too low."
+        f"{events} events were lost: the waits and slices around the gaps are not in these figures, and "
+        "rates and numbers of tasks are too low."
     ),
     "partial_cpus": lambda: (
         "Only some of the CPUs were traced: waits of tasks that moved to the others and back are too long."
     ),
     "histograms": lambda: (
-        "The trace has histograms: means and sums are exact, quantiles are interpolated in their bucket, and their "
-        "intervals reach to the bounds of buckets."
+        "The trace has histograms: means and sums are exact, quantiles are interpolated in their bucket, "
+        "and their intervals reach to the bounds of buckets."
     ),
     "unseen_waits": lambda dispatches: (
         f"Of {dispatches} dispatches the beginning of the wait is not known: they are in no figure here."
@@ -59,11 +59,15 @@ WORDS: Mapping[str, Callable[..., str]] = {
 FINDINGS = 3
 """Sentences that the head of a report has."""
 METHOD = (
-    "Reaction time is the time from the wake-up of a task, or its start, to its dispatch. A slice lasts from a dispatch "
-    "until the task leaves the CPU. Mean numbers of tasks are the sums of the waits, or slices, that ended, over "
-    "the length of the trace (Little's law). Intervals allow for correlation in time."
+    "Reaction time is the time from the wake-up of a task, or its start, to its dispatch. A slice lasts "
+    "from a dispatch until the task leaves the CPU. Mean numbers of tasks are the sums of the waits, or "
+    "slices, that ended, over the length of the trace (Little's law). Intervals allow for correlation in "
+    "time."
 )
-_COURSE = (Key("running", colour="user", shape="line"), Key("waiting for a CPU", colour="queue", shape="line"))
+_COURSE = (
+    Key("running", colour="user", shape="line"),
+    Key("waiting for a CPU", colour="queue", shape="line"),
+)
 
 
 def section(result: Scheduling | NotApplicable) -> Section:
@@ -73,9 +77,13 @@ def section(result: Scheduling | NotApplicable) -> Section:
     tables = (
         _waiters("commands", "command", result.commands),
         _waiters("users", "user", result.users),
-        _durations("waits-for-cpu", "Waits for a CPU, by how they began", "wait", REASONS, result.waits_for_cpu),
+        _durations(
+            "waits-for-cpu", "Waits for a CPU, by how they began", "wait", REASONS, result.waits_for_cpu
+        ),
         _durations("slices", "Slices, by how they ended", "slice ended by", ENDS, result.slices),
-        _durations("waits", "Waits of tasks that were not ready, by what for", "wait for", REASONS, result.waits),
+        _durations(
+            "waits", "Waits of tasks that were not ready, by what for", "wait for", REASONS, result.waits
+        ),
         _durations("others", "Requests and page faults", "kind", REASONS, result.others),
     )
     course = _course(result)
@@ -98,12 +106,13 @@ def findings(result: Scheduling) -> list[str]:
 def _sentences(result: Scheduling) -> Iterator[str]:
     if (reaction := result.reaction) is not None:
         yield (
-            f"A task that was woken or started waited {shown.estimate(reaction.p50)} for a CPU in the median, and one in "
-            f"a hundred waited longer than {shown.estimate(reaction.p99)}."
+            f"A task that was woken or started waited {shown.estimate(reaction.p50)} for a CPU in the "
+            f"median, and one in a hundred waited longer than {shown.estimate(reaction.p99)}."
         )
     of = "" if result.cpus is None else f" of {shown.quantity(float(result.cpus), 'CPU')}"
     yield (
-        f"On average {shown.estimate(result.running)} ran{of}, and {shown.estimate(result.waiting)} waited for a CPU."
+        f"On average {shown.estimate(result.running)} ran{of}, and {shown.estimate(result.waiting)} waited "
+        "for a CPU."
     )
     if result.commands and result.waiting.value > 0.0:
         yield _concentrated(result)
@@ -111,8 +120,8 @@ def _sentences(result: Scheduling) -> Iterator[str]:
         most = max(result.slices, key=lambda item: item.n)
         total = sum(item.n for item in result.slices)
         yield (
-            f"Most slices, {shown.quantity(most.n / total, 'share')} of them, ended by: {_word(ENDS, most.name)}; their "
-            f"mean was {shown.estimate(most.mean)}."
+            f"Most slices, {shown.quantity(most.n / total, 'share')} of them, ended by: "
+            f"{_word(ENDS, most.name)}; their mean was {shown.estimate(most.mean)}."
         )
 
 
@@ -162,9 +171,7 @@ def _waiters(name: str, heading: str, items: Sequence[Waiter]) -> Table:
         Col("median reaction", lambda item: None if item.reaction is None else item.reaction.p50, unit="s"),
         Col("p90", lambda item: None if item.reaction is None else item.reaction.p90, unit="s"),
         Col("p99", lambda item: None if item.reaction is None else item.reaction.p99, unit="s"),
-        Col(
-            "longest", lambda item: None if item.reaction is None else item.reaction.longest_s, unit="s"
-        ),
+        Col("longest", lambda item: None if item.reaction is None else item.reaction.longest_s, unit="s"),
         name=f"scheduling-{name}",
         caption=f"Waiting for a CPU by {heading}: who waits most, and their reaction times",
     )
@@ -208,4 +215,3 @@ def _course(result: Scheduling) -> Figure | None:
         ),
         keys=_COURSE,
     )
-

@@ -139,8 +139,10 @@ def analyse(
 ) -> Service | NotApplicable:
     r"""Service times of the interactions, by class (Anderson and Sargent 1974, Table 1, Figures 1 to 3).
 
-    Of a log without interactions, but with the trace of a scheduler, each burst of a task is one: from its wake-up
-    until it waits again (`log.bursts`), its class the command. For completed interactions with CPU time :math:`S_i`: mean, variance, coefficient of variation
+    Of a log without interactions, but with the trace of a scheduler, each burst of a task is one: from its
+    wake-up until it waits again (`log.bursts`), its class the command.
+
+    For completed interactions with CPU time :math:`S_i`: mean, variance, coefficient of variation
     :math:`c = s / \bar S`, skewness :math:`m_3 / m_2^{3/2}`, quantiles, and each class's share of
     interactions and of service. Concentration: the share of all service that the upper fraction p receives,
 

@@ -49,8 +49,8 @@ METHOD_OF_FITS = (
 )
 WORDS: dict[str, Callable[..., str]] = {
     "bursts": lambda bursts: (
-        f"The log has the trace of a scheduler and no inputs: each of the {bursts} interactions here is a burst of a "
-        "task, from its wake-up until it waits again, and its class is the command."
+        f"The log has the trace of a scheduler and no inputs: each of the {bursts} interactions here is a "
+        "burst of a task, from its wake-up until it waits again, and its class is the command."
     ),
     "unfinished": lambda unfinished, interactions: (
         f"{unfinished} of {interactions} interactions never completed and are left out; long ones are more "

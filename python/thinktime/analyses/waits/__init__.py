@@ -1,4 +1,4 @@
-"""Where interactions wait: their queues from a trace of events, or the states of their responses without one."""
+"""Where interactions wait: queues from a trace, or states of the responses without one."""
 
 from __future__ import annotations
 

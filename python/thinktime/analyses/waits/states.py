@@ -126,8 +126,8 @@ class _Inputs:
         r"""Ratio of the sums of the slow ones.
 
         The threshold :math:`\xi` is itself estimated: a sum over :math:`R > \xi` has the influence
-        :math:`(a - E[a \mid R = \xi])(1_{R > \xi} - p)` besides its own, the mean at the threshold taken from the
-        neighbours of it.
+        :math:`(a - E[a \mid R = \xi])(1_{R > \xi} - p)` besides its own, the mean at the threshold taken
+        from the neighbours of it.
         """
         fraction = float(self.slow.mean())
         excess = self.slow - fraction
@@ -138,7 +138,8 @@ class _Inputs:
             return found
 
         below = np.ones_like(amounts) if lengths is None else lengths
-        # The mean response at the threshold is the threshold itself, or more where many are equal: never negative lengths.
+        # The mean response at the threshold is the threshold itself, or more where many are equal: never
+        # negative lengths.
         at_threshold = min(self.threshold, float(below[self.slow].min())) if lengths is not None else 1.0
         reach = below * self.slow - at_threshold * excess
         return self.estimate(influence(amounts), np.maximum(reach, 0.0))
@@ -152,10 +153,12 @@ class _Inputs:
 def analyse(log: Log, *, level: float = 0.95) -> States | NotApplicable:
     r"""Time of the responses by state, of all interactions and of the slowest tenth.
 
-    Over the completed interactions for which a user waited. A response is divided as :math:`R = S + W_{CPU} + W_{I/O} + rest`, as the kernel accounted for its
-    processes; where it was not, all of it is *undivided*, so that shares are of all time. Share of a state:
-    :math:`\sum_i T_i / \sum_i R_i` over the interactions of the group, a ratio with the wider of two intervals,
-    by the long-run variance in time and by differences between users (`_Inputs.estimate`). No trace is needed.
+    Over the completed interactions for which a user waited. A response is divided as :math:`R = S + W_{CPU}
+    + W_{I/O} + rest`, as the kernel accounted for its processes; where it was not, all of it is
+    *undivided*, so that shares are of all time. Share of a state:
+    :math:`\sum_i T_i / \sum_i R_i` over the interactions of the group, a ratio with the wider of two
+    intervals, by the long-run variance in time and by differences between users (`_Inputs.estimate`). No
+    trace is needed.
 
     Parameters
     ----------
@@ -217,9 +220,7 @@ def analyse(log: Log, *, level: float = 0.95) -> States | NotApplicable:
 def _times(table: interactions.Interactions, done: Flags) -> dict[str, Array]:
     return {
         "cpu": table.service[done],
-        "cpu_wait": np.where(
-            np.isnan(table.service[done]), np.nan, table.columns[_RUN_DELAY][done]
-        ),
+        "cpu_wait": np.where(np.isnan(table.service[done]), np.nan, table.columns[_RUN_DELAY][done]),
         "io_wait": table.columns[_IO_DELAY][done],
     }
 
@@ -231,7 +232,9 @@ def _inputs(table: interactions.Interactions, done: Flags, level: float) -> _Inp
     return _Inputs(response, response > threshold, threshold, users.astype(np.int64), level)
 
 
-def _divided(response: Array, times: dict[str, Array], known: Flags, *, has_io: bool) -> dict[StateName, Array]:
+def _divided(
+    response: Array, times: dict[str, Array], known: Flags, *, has_io: bool
+) -> dict[StateName, Array]:
     """Time of each state in each interaction; the states add to the response."""
     none = np.zeros_like(response)
     cpu = np.where(known, times["cpu"], none)
@@ -270,7 +273,8 @@ def _class(name: str, inside: Flags, divided: dict[StateName, Array], inputs: _I
     slow = inside & inputs.slow
     times = {state: float(values[slow].sum()) for state, values in divided.items()}
     total = float(inputs.response[slow].sum())
-    longest = max(times, key=times.__getitem__) if total > 0.0 else None
+    ordered = sorted(times, key=lambda state: -times[state])
+    longest = ordered[0] if total > 0.0 else None
     ones = inside.astype(np.float64)
     return SlowClass(
         name=name or "(none)",

@@ -35,24 +35,24 @@ WORDS: Mapping[str, Callable[..., str]] = {
         "shown, and are in no figure here."
     ),
     "undivided": lambda interactions, of: (
-        f"{interactions} of {of} responses could not be divided, since their work went on beside other work of "
-        "the same shell or was not accounted: their time is shown as not divided."
+        f"{interactions} of {of} responses could not be divided, since their work went on beside other work "
+        "of the same shell or was not accounted: their time is shown as not divided."
     ),
     "io_unknown": lambda: (
-        "The wait for I/O is in the rest: the kernel did not account it (sysctl kernel.task_delayacct=1 before "
-        "the play)."
+        "The wait for I/O is in the rest: the kernel did not account it (sysctl kernel.task_delayacct=1 "
+        "before the play)."
     ),
     "rest_negative": lambda share: (
-        f"The rest is {shown.quantity(share, 'share')} of the time, less than nothing: work of several processes at "
-        "once counts more than the time that it took."
+        f"The rest is {shown.quantity(share, 'share')} of the time, less than nothing: work of several "
+        "processes at once counts more than the time that it took."
     ),
 }
 METHOD = (
-    "CPU time, waits for a CPU and for block I/O of each response are the kernel's accounts of the processes that "
-    "worked for it; the rest is the difference from the response time: locks, pauses, the network, the terminal. "
-    "Page faults that wait for a disk are in the wait for I/O, others in the CPU time. Shares are sums over the "
-    "group's responses; intervals are the wider of those by correlation in time and by differences between users, "
-    "and allow for the estimated limit of the slowest tenth."
+    "CPU time, waits for a CPU and for block I/O of each response are the kernel's accounts of the "
+    "processes that worked for it; the rest is the difference from the response time: locks, pauses, the "
+    "network, the terminal. Page faults that wait for a disk are in the wait for I/O, others in the CPU "
+    "time. Shares are sums over the group's responses; intervals are the wider of those by correlation in "
+    "time and by differences between users, and allow for the estimated limit of the slowest tenth."
 )
 
 
@@ -72,13 +72,11 @@ def section(result: States) -> Section:
 
 def _sentences(result: States) -> Iterator[str]:
     longest = max(result.states, key=lambda state: state.slow_share.value)
-    slow, every = (
-        shown.estimate(value.with_unit("share")) for value in (longest.slow_share, longest.share)
-    )
+    slow, every = (shown.estimate(value.with_unit("share")) for value in (longest.slow_share, longest.share))
     limit = shown.quantity(result.threshold.value, "s")
     yield (
-        f"The slowest tenth of {result.interactions} interactions, those above {limit}, spent {slow} of their time "
-        f"{DOING[longest.name]}; all interactions spent {every} there."
+        f"The slowest tenth of {result.interactions} interactions, those above {limit}, spent {slow} of "
+        f"their time {DOING[longest.name]}; all interactions spent {every} there."
     )
     grown = max(result.states, key=lambda state: state.slow_mean.value - state.mean.value)
     longer = sum(state.slow_mean.value - state.mean.value for state in result.states)
@@ -100,9 +98,7 @@ def _sentences(result: States) -> Iterator[str]:
 def _states(result: States) -> Table:
     notes = []
     if result.major_faults is not None and result.slow_major_faults is not None:
-        every, slow = (
-            shown.estimate(value) for value in (result.major_faults, result.slow_major_faults)
-        )
+        every, slow = (shown.estimate(value) for value in (result.major_faults, result.slow_major_faults))
         notes.append(f"Page faults that waited for a disk: {every} per interaction, {slow} per slow one.")
     return Table.of(
         result.states,

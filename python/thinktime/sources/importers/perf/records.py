@@ -1,8 +1,8 @@
 """Records of a file of perf, in the order of their times.
 
-perf empties the buffer of one CPU after the other. What it wrote is therefore in order for each CPU only, until
-it marks the end of a round: then everything up to the latest time of the round before is complete, and can be put
-in order. Thus only two rounds are in memory, whatever the length of the file.
+perf empties the buffer of one CPU after the other. What it wrote is therefore in order for each CPU only,
+until it marks the end of a round: then everything up to the latest time of the round before is complete,
+and can be put in order. Thus only two rounds are in memory, whatever the length of the file.
 
 Records are walked one by one; their fields are taken from all of them at once, by NumPy.
 """
@@ -144,9 +144,9 @@ class Records:
     tasks: list[tuple[int, int, int]] = field(default_factory=list)
     """Task, its process and the parent of that, of tasks that began, since the reader last took them away."""
     lost: int = 0
-    """Records that the kernel dropped because perf did not read its buffers in time (``PERF_RECORD_LOST``)."""
+    """Records that the kernel dropped, as perf was late to read its buffers (``PERF_RECORD_LOST``)."""
     lost_samples: int = 0
-    """The same by the counters of the events (``PERF_RECORD_LOST_SAMPLES``): not added, for they count again."""
+    """The same by the counters of the events (``PERF_RECORD_LOST_SAMPLES``), which count them again."""
     late: int = 0
     """Samples earlier than what was taken to be complete."""
     _layouts: dict[int, tuple[_Layout, int]] = field(default_factory=dict)
@@ -167,8 +167,8 @@ class Records:
                 if order.pending > PENDING_MAX and (ready := order.end_round()):
                     self.problems.once(
                         "unordered_events",
-                        f"{self.path.name}: has no ends of rounds, so that events of different CPUs may be out "
-                        "of order",
+                        f"{self.path.name}: has no ends of rounds, so that events of different CPUs may be "
+                        "out of order",
                     )
                     yield ready
         self.late = order.late
@@ -191,7 +191,7 @@ class Records:
             # No numbers are needed where all are alike: the data of a tracepoint begin with its number.
             self._only = (found[0][0], -2)
 
-    # ---- blocks ----------------------------------------------------------------------------------------------
+    # Blocks
 
     def _blocks(self, file: BinaryIO) -> Iterator[Samples | None]:
         """Samples of each block; None at the end of a round."""
@@ -202,9 +202,7 @@ class Records:
             is_last = at + len(data) >= end or len(data) < BLOCK_BYTES
             used = yield from self._block(data, at, file, is_last=is_last)
             if not used:
-                self.problems.add(
-                    "truncated", f"{self.path.name}, byte {at}: the file ends within a record"
-                )
+                self.problems.add("truncated", f"{self.path.name}, byte {at}: the file ends within a record")
                 return
             at += used
 
@@ -247,7 +245,7 @@ class Records:
             elif kind in (_TRACING_DATA, _TRACE_DATA):
                 # The data follow the record, and may be longer than the block.
                 yield from self._samples(data, base, places, sizes)
-                return at + size + self._following(data[at : at + size], kind, base + at, file)
+                return int(at + size + self._following(data[at : at + size], kind, base + at, file))
             else:
                 lost = self._other(kind, data[at : at + size], base + at)
                 if lost is not None:
@@ -258,11 +256,12 @@ class Records:
 
     def _refuse_compressed(self, place: int) -> None:
         raise InputError(
-            f"{self.path}, byte {place}: its records are compressed, which is not read; record again without -z"
+            f"{self.path}, byte {place}: its records are compressed, which is not read; record again "
+            "without -z"
         )
 
     def _next(self, data: bytes, at: int) -> int | None:
-        """Place of the first of `CHAIN` sound records in a row, at any byte: damage may have moved what follows."""
+        """Place of the next `CHAIN` sound records in a row, at any byte: damage may move what follows."""
         head = struct.Struct(f"{self.description.order}IHH").unpack_from
         cells = np.frombuffer(data, dtype=np.uint8)[at + 1 :]
         kind, *zeros = (0, 1, 2, 3) if self.description.order == "<" else (3, 0, 1, 2)
@@ -283,7 +282,7 @@ class Records:
                 return int(first)
         return None
 
-    # ---- records that are no samples ---------------------------------------------------------------------------
+    # Records that are no samples
 
     def _following(self, record: bytes, kind: int, place: int, file: BinaryIO) -> int:
         """Length of the data behind a record; those that describe tracepoints are read."""
@@ -292,7 +291,9 @@ class Records:
             return int(struct.unpack_from(f"{order}Q", record, 8)[0]) if len(record) >= 16 else 0
         length = int(struct.unpack_from(f"{order}I", record, 8)[0]) if len(record) >= 12 else 0
         if length > DESCRIPTION_BYTES_MAX:
-            raise InputError(f"{self.path}, byte {place}: a description of {length} bytes; the file is damaged")
+            raise InputError(
+                f"{self.path}, byte {place}: a description of {length} bytes; the file is damaged"
+            )
         file.seek(place + len(record))
         try:
             self.description.add_feature(1, file.read(length))
@@ -325,9 +326,7 @@ class Records:
             elif kind == _ATTRIBUTE:
                 self._attribute(record)
             elif kind == _FEATURE:
-                self.description.add_feature(
-                    struct.unpack_from(f"{order}Q", record, 8)[0], record[16:]
-                )
+                self.description.add_feature(struct.unpack_from(f"{order}Q", record, 8)[0], record[16:])
         except (struct.error, ValueError) as error:
             self.problems.add(
                 "damaged_record",
@@ -356,7 +355,7 @@ class Records:
             return None
         return int(struct.unpack_from(f"{self.description.order}q", record, len(record) - behind)[0])
 
-    # ---- samples -----------------------------------------------------------------------------------------------
+    # Samples
 
     def _samples(self, data: bytes, base: int, places: list[int], sizes: list[int]) -> Iterator[Samples]:
         """Samples of the records at `places`, by tracepoint."""
@@ -381,7 +380,9 @@ class Records:
         for index, each in enumerate(known.tolist()):
             found = self._layouts.get(each)
             if found is None:
-                self._damaged(base, at[which == index], "a sample of an event that the file does not describe")
+                self._damaged(
+                    base, at[which == index], "a sample of an event that the file does not describe"
+                )
             else:
                 groups.setdefault(found, []).append(index)
         for (layout, number), indices in groups.items():
@@ -483,9 +484,12 @@ class _Rounds:
 
     def end_round(self) -> list[Samples]:
         """Samples that are complete now."""
+        complete, self._complete = self._complete, self._last
+        if complete is None:
+            return []
         ready, waiting = [], []
-        for samples in self._waiting if self._complete is not None else ():
-            done = samples.time <= self._complete
+        for samples in self._waiting:
+            done = samples.time <= complete
             if done.all():
                 ready.append(samples)
             elif done.any():
@@ -493,12 +497,10 @@ class _Rounds:
                 waiting.append(chosen(samples, ~done))
             else:
                 waiting.append(samples)
-        if self._complete is not None:
-            self._waiting = waiting
-            self._count_late(ready)
-            self._given = self._complete
-        self._complete = self._last
-        self.pending = sum(len(samples.time) for samples in self._waiting)
+        self._waiting = waiting
+        self.pending = sum(len(samples.time) for samples in waiting)
+        self._count_late(ready)
+        self._given = complete
         return ready
 
     def rest(self) -> list[Samples]:

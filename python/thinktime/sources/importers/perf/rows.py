@@ -16,7 +16,15 @@ from thinktime.sources.importers.importer import Given, Opened
 from thinktime.sources.importers.interval import Interval
 from thinktime.sources.importers.perf import scheduler
 from thinktime.sources.importers.perf.header import Description, Tracepoint, described
-from thinktime.sources.importers.perf.records import CPUS_MAX, TASK_MAX, Bytes, Records, Samples, Whole, numbers
+from thinktime.sources.importers.perf.records import (
+    CPUS_MAX,
+    TASK_MAX,
+    Bytes,
+    Records,
+    Samples,
+    Whole,
+    numbers,
+)
 from thinktime.sources.importers.problems import Problems
 
 if TYPE_CHECKING:
@@ -54,7 +62,9 @@ _NEEDED = {
     _EXEC: ("filename", "pid"),
     _EXIT: ("comm", "pid"),
 }
-ADVICE = "record with `perf sched record`, or with perf record -a -R -c 1 -e sched:sched_switch,sched:sched_wakeup"
+ADVICE = (
+    "record with `perf sched record`, or with perf record -a -R -c 1 -e sched:sched_switch,sched:sched_wakeup"
+)
 
 
 def opened(path: Path, given: Given, problems: Problems) -> Opened:
@@ -131,7 +141,7 @@ class _Names:
         return process, command
 
     def take(self, records: Records) -> list[tuple[int, int, int]]:
-        """Take over what the records say of tasks; names with a time of their own are returned, the latest first."""
+        """Take over what records say of tasks; names with a time are returned, the latest first."""
         for task, process, parent in records.tasks:
             self.process_of[task] = process
             if parent == KTHREADD:
@@ -228,15 +238,16 @@ class _Reading:
         """CPUs that were recorded: one number of each event for each of them."""
         found = self._tracepoint(_SWITCH)
         event = next(
-            (item for item in self.description.events if found is not None and item.config == found.number), None
+            (item for item in self.description.events if found is not None and item.config == found.number),
+            None,
         )
         there, traced = machine.get("cpus"), 0 if event is None else len(event.ids)
         if isinstance(there, int) and 0 < traced < there:
             machine["cpus"] = traced
             self.problems.add(
                 "partial_cpus",
-                f"{traced} of {there} CPUs were recorded: waits of tasks that moved to the others and back are too "
-                "long; record all of them (-a, without -C)",
+                f"{traced} of {there} CPUs were recorded: waits of tasks that moved to the others and back "
+                "are too long; record all of them (-a, without -C)",
             )
 
     def _wall_clock(self, first: int) -> int:
@@ -276,9 +287,7 @@ class _Reading:
             machine={},
         )
         again = Records(path=self.path, description=apart, problems=Problems())
-        return max(
-            (int(samples.time.max()) for batch in again.batches() for samples in batch), default=first
-        )
+        return max((int(samples.time.max()) for batch in again.batches() for samples in batch), default=first)
 
     def _tracepoint(self, kind: int) -> Tracepoint | None:
         return next(
@@ -307,12 +316,12 @@ class _Reading:
         if follow.tasks.unseen:
             self.problems.add(
                 "wake_up_unseen",
-                "a task was dispatched without a wake-up after it had left the CPU, as when it is woken while it "
-                "goes to sleep; the length of that wait for a CPU is null",
+                "a task was dispatched without a wake-up after it had left the CPU, as when it is woken "
+                "while it goes to sleep; the length of that wait for a CPU is null",
                 follow.tasks.unseen,
             )
 
-    # ---- decoding ----------------------------------------------------------------------------------------------
+    # Decoding
 
     def _events(self, batch: Sequence[Samples], names: _Names) -> list[_Event]:
         """Samples of the tracepoints that are read, as columns."""
@@ -332,9 +341,7 @@ class _Reading:
         has_switches = any(item.kind == _SWITCH for item in events)
         return events if has_switches or any(item.kind == _LOST for item in events) else []
 
-    def _decoded(
-        self, samples: Samples, tracepoint: Tracepoint, kind: int, names: _Names
-    ) -> _Event | None:
+    def _decoded(self, samples: Samples, tracepoint: Tracepoint, kind: int, names: _Names) -> _Event | None:
         decode = _Decoder(samples=samples, tracepoint=tracepoint, order=self.description.order)
         missing = [name for name in _NEEDED[kind] if name not in tracepoint.fields]
         if missing:
@@ -342,7 +349,7 @@ class _Reading:
                 "unread_value", f"{tracepoint.name} has no field {missing[0]}; these events are left out"
             )
             return None
-        comm, pid, *others = _NEEDED[kind]
+        comm, pid = _NEEDED[kind][:2]
         sound = decode.sound
         task = decode.number(pid)
         sound &= (task >= 0) & (task <= TASK_MAX)
@@ -553,7 +560,7 @@ class _Follow:
         else:
             tasks.ended(time, cpu, task, *found)
 
-    # ---- rows --------------------------------------------------------------------------------------------------
+    # Rows
 
     def _wall_us(self, time: int) -> int:
         return (time + self.wall_ns) // 1000

@@ -1,7 +1,7 @@
 """What the scheduler did: events of a trace from switches and wake-ups, each with how long its state lasted.
 
-A task is on a CPU, ready for one, or waits. A switch and a wake-up end one of these states, and the row says for
-how long it was: the same rows as `thinktime record --trace-events` writes.
+A task is on a CPU, ready for one, or waits. A switch and a wake-up end one of these states, and the row
+says for how long it was: the same rows as `thinktime record --trace-events` writes.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ def reason_of(state: int, letters: Mapping[int, str] = LETTERS) -> int:
         return ENDED
     if found & {"T", "t", "P"} and not found & {"S", "D"}:
         return STOPPED
-    # Kernel threads without work wait uninterruptibly too, but are idle (``I``, earlier ``D|N``): they wait for nobody.
+    # Kernel threads without work wait uninterruptibly too, but are idle (``I``, earlier ``D|N``): they wait
+    # for nobody.
     return UNINTERRUPTIBLE if "D" in found and not found & {"I", "N"} else SLEEP
 
 
@@ -181,7 +182,7 @@ class Scheduler:
         self.is_complete = False
 
     def closed(self, end: int) -> Interval:
-        """Totals of the interval that ends here; slices that last over its end count in both, each with its part."""
+        """Totals of the interval that ends here; a slice over its end counts in both, by parts."""
         for task, command in self._on.values():
             found = self._tasks.get(task)
             if found is not None and found.state == _RUNNING:
