@@ -142,7 +142,10 @@ class _Inputs:
         # negative lengths.
         at_threshold = min(self.threshold, float(below[self.slow].min())) if lengths is not None else 1.0
         reach = below * self.slow - at_threshold * excess
-        return self.estimate(influence(amounts), np.maximum(reach, 0.0))
+        found = self.estimate(influence(amounts), np.maximum(reach, 0.0))
+        # The influences of the threshold add to nothing but for rounding.
+        exact = float(amounts[self.slow].sum()) / float(below[self.slow].sum())
+        return dataclasses.replace(found, value=exact)
 
     def _near(self) -> NDArray[np.int64]:
         count = max(3, math.isqrt(len(self.response)))

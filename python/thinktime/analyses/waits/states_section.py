@@ -71,17 +71,25 @@ def section(result: States) -> Section:
 
 
 def _sentences(result: States) -> Iterator[str]:
-    longest = max(result.states, key=lambda state: state.slow_share.value)
+    known = [state for state in result.states if state.name != "undivided"]
+    longest = max(known, key=lambda state: state.slow_share.value)
     slow, every = (shown.estimate(value.with_unit("share")) for value in (longest.slow_share, longest.share))
     limit = shown.quantity(result.threshold.value, "s")
+    most = ", more than in any other state" if len(known) == len(result.states) else ""
     yield (
         f"The slowest tenth of {result.interactions} interactions, those above {limit}, spent {slow} of "
-        f"their time {DOING[longest.name]}; all interactions spent {every} there."
+        f"their time {DOING[longest.name]}{most}; all interactions spent {every} there."
     )
-    grown = max(result.states, key=lambda state: state.slow_mean.value - state.mean.value)
+    for state in result.states:
+        if state.name == "undivided":
+            yield (
+                f"Of the slowest, {shown.estimate(state.slow_share.with_unit('share'))} of the time was in "
+                "responses that could not be divided: where it went is not known."
+            )
     longer = sum(state.slow_mean.value - state.mean.value for state in result.states)
-    if longer > 0.0:
-        part = (grown.slow_mean.value - grown.mean.value) / longer
+    grown = max(known, key=lambda state: state.slow_mean.value - state.mean.value)
+    part = (grown.slow_mean.value - grown.mean.value) / longer if longer > 0.0 else 0.0
+    if part > 0.5:
         yield (
             f"A slow one took {shown.quantity(longer, 's')} longer than the mean of all, and "
             f"{shown.quantity(min(part, 1.0), 'share')} of that was time {DOING[grown.name]}."

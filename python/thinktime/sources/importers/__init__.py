@@ -127,7 +127,7 @@ def import_file(
     force : bool
         Replace a log that already exists. It is removed only when the first interval has been read.
     progress : callable
-        Called with the number of intervals so far, after every thousand.
+        Called with the number of intervals so far, after every thousand, or each where it has many rows.
 
     Raises
     ------
@@ -239,7 +239,7 @@ class _Writing:
                     machine = _hardware(interval.samples, interval.tables.get("cpus", ()))
                     self.opened.machine.update(machine | self.opened.machine)
                 parts.add(interval)
-                if progress is not None and parts.intervals % 1000 == 0:
+                if progress is not None and (interval.frames or parts.intervals % 1000 == 0):
                     progress(parts.intervals)
         except DamagedJsonError as error:
             problems.add("truncated", str(error))
