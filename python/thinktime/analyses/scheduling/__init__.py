@@ -17,7 +17,7 @@ class SchedulingQuestion(Question):
     """How long do tasks wait for a CPU?"""
 
     name = "scheduling"
-    summary = "Show how long tasks wait for a CPU, and where else they wait."
+    summary = "Show how long tasks wait for a CPU."
     description = (
         "Reaction times from wake-up to dispatch by command and user, slices and why they ended, waits by "
         "what was waited for, the few commands that make the waiting, and the queue for the CPUs over time; "

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from thinktime.analyses.scheduling.result import Source
 from thinktime.stats import samples
-from thinktime.stats.estimate import Caveat, Estimate
+from thinktime.stats.estimate import Estimate
 from thinktime.stats.series import long_run
 from thinktime.stats.series.shares import Effective, effective
 
@@ -220,7 +220,7 @@ class Buckets:
                 if self.trace.source == "events"
                 else "bounds of the buckets of order statistics, effective number of durations"
             ),
-            caveat=Caveat("open_bucket", above_s=value) if is_open else caveat,
+            caveat=samples.open_bucket(float(self.low[-1])) if is_open else caveat,
         )
 
     @property

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from thinktime.analyses.scheduling.result import Durations, Scheduling, Waiter
 
 TITLE = "How long do tasks wait for a CPU?"
-REASONS: Mapping[str, str] = {
+NAMES: Mapping[str, str] = {
     "woken": "after a wake-up",
     "started": "when new",
     "preempted": "put off a CPU, still ready",
@@ -35,7 +35,7 @@ REASONS: Mapping[str, str] = {
     "unknown": "not known",
 }
 """Reasons in words; others stand for themselves."""
-ENDS: Mapping[str, str] = {**REASONS, "preempted": "preempted or yielded, still ready"}
+ENDS: Mapping[str, str] = {**NAMES, "preempted": "preempted or yielded, still ready"}
 WORDS: Mapping[str, Callable[..., str]] = {
     "events_lost": lambda events: (
         f"{events} events were lost: the waits and slices around the gaps are not in these figures, and "
@@ -78,13 +78,13 @@ def section(result: Scheduling | NotApplicable) -> Section:
         _waiters("commands", "command", result.commands),
         _waiters("users", "user", result.users),
         _durations(
-            "waits-for-cpu", "Waits for a CPU, by how they began", "wait", REASONS, result.waits_for_cpu
+            "waits-for-cpu", "Waits for a CPU, by how they began", "wait", NAMES, result.waits_for_cpu
         ),
         _durations("slices", "Slices, by how they ended", "slice ended by", ENDS, result.slices),
         _durations(
-            "waits", "Waits of tasks that were not ready, by what for", "wait for", REASONS, result.waits
+            "waits", "Waits of tasks that were not ready, by what for", "wait for", NAMES, result.waits
         ),
-        _durations("others", "Requests and page faults", "kind", REASONS, result.others),
+        _durations("others", "Requests and page faults", "kind", NAMES, result.others),
     )
     course = _course(result)
     return Section(

@@ -494,7 +494,7 @@ class _Follow:
             if time - self.tasks.start >= self.length_ns:
                 yield from self._close(time)
             self.last = time
-            self._take(time, kind, *values)
+            self._take(time, kind, values)
             if len(self.tasks.rows) >= ROWS_AT_ONCE:
                 yield Interval(
                     start_us=self._wall_us(time), length_s=0.0, samples=None, frames=self._frames()
@@ -521,19 +521,8 @@ class _Follow:
         for _ in range(ended):
             yield self._interval(self.tasks.closed(self.tasks.start + self.length_ns))
 
-    def _take(
-        self,
-        time: int,
-        kind: int,
-        cpu: int,
-        process: int,
-        current: int,
-        task: int,
-        own: int,
-        state: int,
-        next_task: int,
-        next_own: int,
-    ) -> None:
+    def _take(self, time: int, kind: int, values: Sequence[int]) -> None:
+        cpu, process, current, task, own, state, next_task, next_own = values
         names, tasks = self.names, self.tasks
         if current > 0 and process > 0:
             names.process_of[current] = process

@@ -8,15 +8,26 @@ from pathlib import Path
 import polars as pl
 import pytest
 from perf_file import CALLCHAIN, EXIT, FLAGS_BEFORE_4_14, NEW, PREEMPTED, SAMPLE_TYPE, PerfFile
-from tool_files import imported, kinds
 
 from thinktime.errors import InputError
-from thinktime.log import facts
+from thinktime.log import Log, facts
 from thinktime.sources.importers import Given, import_file
 
-PERF = Path(__file__).parents[1] / "fixtures" / "perf"
+PERF = Path(__file__).parents[2] / "fixtures" / "perf"
 US = 1000
 A, B, IDLE = ("a", 101), ("b", 202), ("swapper/0", 0)
+
+
+def imported(path, folder, given=None, **options):
+    """Summary and log of an import; the log has no defect."""
+    done = import_file(path, folder / "log", given=given, **options)
+    log = Log.open(folder / "log")
+    assert log.check() == []
+    return done, log
+
+
+def kinds(done):
+    return {kind for kind, _, _ in done.incidents}
 
 
 def unpacked(name):
