@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from perf_file import CALLCHAIN, EXIT, FLAGS_BEFORE_4_14, NEW, PREEMPTED, SAMPLE_TYPE, PerfFile
 
+from thinktime import reports
 from thinktime.errors import InputError
 from thinktime.log import Log, facts
 from thinktime.sources.importers import Given, import_file
@@ -419,3 +420,13 @@ def test_compressed_records_are_refused(tmp_path):
     path.write_bytes(file.data)
     with pytest.raises(InputError, match=f"byte {file.place(-1)}: its records are compressed.*without -z"):
         import_file(path, tmp_path / "log")
+
+
+def test_the_report_of_a_trace_begins_with_what_it_shows(recorded):
+    _, _, log, _ = recorded
+    document = reports.build([log])
+    first, second, third, *_ = document.findings
+    assert {first.section, second.section, third.section} == {"scheduling"}
+    assert "waited" in first.text
+    assert "tasks ran on 2" in second.text
+    assert "of the waiting for a CPU" in third.text

@@ -84,7 +84,10 @@ def _of_events(log: Log) -> Trace | None:
 
     if not log.has("events") or "reason" not in {column.name for column in log.schema("events")}:
         return None
-    texts = [pl.col(name).cast(pl.Categorical).fill_null("") for name in ("reason", "command", "user")]
+    texts = [
+        *(pl.col(name).cast(pl.Categorical).fill_null("") for name in ("reason", "command")),
+        _user(log, "events"),
+    ]
     frame = (
         log.events()
         .filter(pl.col("kind").cast(pl.String).is_in(list(QUANTITY_OF)))
@@ -121,6 +124,15 @@ def _of_events(log: Log) -> Trace | None:
     return Trace(source="events", rows=rows, lengths=np.diff(edges), starts=edges[:-1], unseen=unseen)
 
 
+def _user(log: Log, table: str) -> pl.Expr:
+    """User of each row: the name where the log has it."""
+    import polars as pl
+
+    columns = [name for name in ("name", "user") if name in {column.name for column in log.schema(table)}]
+    texts = [pl.col(name).cast(pl.String) for name in columns]
+    return pl.coalesce(*texts, pl.lit("")).cast(pl.Categorical).alias("user")
+
+
 def _of_histograms(log: Log) -> Trace | None:
     import polars as pl
 
@@ -139,7 +151,8 @@ def _of_histograms(log: Log) -> Trace | None:
     lengths = np.bincount(of_interval, intervals["length_s"].to_numpy(), blocks).astype(np.float64)
     first = np.searchsorted(of_interval, np.arange(blocks))
     texts = [
-        pl.col(name).cast(pl.Categorical).fill_null("") for name in ("quantity", "reason", "command", "user")
+        *(pl.col(name).cast(pl.Categorical).fill_null("") for name in ("quantity", "reason", "command")),
+        _user(log, "latencies"),
     ]
     rows = frame.select(
         pl.Series("block", block),

@@ -109,10 +109,10 @@ def _sentences(result: Scheduling) -> Iterator[str]:
             f"A task that was woken or started waited {shown.estimate(reaction.p50)} for a CPU in the "
             f"median, and one in a hundred waited longer than {shown.estimate(reaction.p99)}."
         )
-    of = "" if result.cpus is None else f" of {shown.quantity(float(result.cpus), 'CPU')}"
+    on = "the CPUs" if result.cpus is None else shown.quantity(float(result.cpus), "CPU")
     yield (
-        f"On average {shown.estimate(result.running)} ran{of}, and {shown.estimate(result.waiting)} waited "
-        "for a CPU."
+        f"On average {shown.estimate(result.running)} ran on {on}, and {shown.estimate(result.waiting)} "
+        "waited for one."
     )
     if result.commands and result.waiting.value > 0.0:
         yield _concentrated(result)

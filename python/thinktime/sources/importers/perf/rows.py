@@ -36,7 +36,8 @@ INTERVALS = 100
 SHORTEST_S = 0.01
 INTERVALS_MAX = 1_000_000
 """Most intervals of a file: eleven days of seconds."""
-ROWS_AT_ONCE = 200_000
+ROWS_AT_ONCE = 50_000
+"""Rows of events that are kept as Python objects."""
 COMMANDS_MAX = 100_000
 """Different names of commands; more are damage, or a fork bomb."""
 OTHERS = "(other)"
@@ -506,7 +507,7 @@ class _Follow:
         """What is left at the end of the file."""
         if self.last > self.tasks.start:
             yield self._interval(self.tasks.closed(self.last))
-        elif self.tasks.rows:
+        if self.tasks.rows:
             yield Interval(
                 start_us=self._wall_us(self.last), length_s=0.0, samples=None, frames=self._frames()
             )
@@ -576,7 +577,6 @@ class _Follow:
             length_s=length_s,
             samples=samples,
             tables={"commands": commands} if is_known and commands else {},
-            frames=self._frames(),
         )
 
     def _frames(self) -> dict[str, pl.DataFrame]:
