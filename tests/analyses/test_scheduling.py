@@ -89,11 +89,24 @@ def test_a_trace_that_can_be_followed_by_hand(tmp_path):
         (0.8, 2, 2),
         (0.95, 2, 2),
     ]
+    every, *_ = found.states
+    # Of 38 s: 12 on a CPU, 8 waiting for one, 10 for I/O; waits for the timer are pauses.
+    assert every.total_s == pytest.approx(30.0)
+    shares = (every.cpu, every.cpu_wait, every.io, every.uninterruptible)
+    assert [share.value for share in shares] == pytest.approx([12 / 30, 8 / 30, 10 / 30, 0.0])
+    assert {item.name: item.io.value for item in found.states} == {
+        "all": pytest.approx(1 / 3),
+        "a": pytest.approx(0.0),
+        "b": pytest.approx(10 / 18),
+    }
     assert found.waiting.value == pytest.approx(8.0 / 19.6)
     assert found.running.value == pytest.approx(12.0 / 19.6)
     assert {user.name for user in found.users} == {"uid:1000", "uid:1001"}
     shown = section.section(found)
     assert shown.tables[0].name == "scheduling-commands"
+    bars = shown.figures[0]
+    assert [key.name for key in bars.keys] == ["on a CPU", "wait for a CPU", "wait for I/O"]
+    assert bars.chart()
     assert "a did" in " ".join(shown.summary)
 
 

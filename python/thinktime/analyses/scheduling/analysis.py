@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from thinktime.analyses.scheduling import durations
 from thinktime.analyses.scheduling.durations import Buckets, Trace
-from thinktime.analyses.scheduling.result import Concentration, Durations, Scheduling, Stretch, Waiter
+from thinktime.analyses.scheduling.result import (
+    Concentration,
+    Durations,
+    Scheduling,
+    Stretch,
+    TaskStates,
+    Waiter,
+)
 from thinktime.log import facts
 from thinktime.questions.checks import check_level, check_log
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
@@ -21,6 +28,16 @@ if TYPE_CHECKING:
 
     from thinktime.log import Log
 
+STATES: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "cpu": ("slice", ()),
+    "cpu_wait": ("run_queue_wait", ()),
+    "io": ("wait", ("io", "page_io")),
+    "uninterruptible": ("wait", ("uninterruptible",)),
+}
+"""States of a task with work: quantity, and reasons; all of them where none is named. Other waits are
+pauses."""
+STATES_MAX = 8
+"""Commands whose states are shown."""
 WAITERS_MAX = 20
 """Commands and users that are named, those that waited most."""
 SHARES = (0.5, 0.8, 0.95)
@@ -90,6 +107,7 @@ def analyse(log: Log, *, level: float = 0.95) -> Scheduling | NotApplicable:
         commands=_waiters(trace, "command", level),
         users=_waiters(trace, "user", level),
         concentration=_concentration(waits),
+        states=_states(trace, level),
         waiting=_number(trace, waits, level),
         running=_number(trace, slices, level),
         stretches=tuple(_stretches(trace, waits, slices)),
@@ -202,6 +220,38 @@ def _concentration(waits: pl.DataFrame) -> tuple[Concentration, ...]:
         )
         for share in SHARES
     )
+
+
+def _states(trace: Trace, level: float) -> tuple[TaskStates, ...]:
+    """States of all tasks, and of the commands with most time in them."""
+    import polars as pl
+
+    parts = {}
+    for state, (quantity, reasons) in STATES.items():
+        rows = trace.of(quantity)
+        parts[state] = rows.filter(pl.col("reason").cast(pl.String).is_in(reasons)) if reasons else rows
+    if parts["cpu"].is_empty():
+        return ()
+    whole = pl.concat(list(parts.values()))
+    totals = (
+        whole.group_by(pl.col("command").cast(pl.String).alias("name"))
+        .agg(pl.col("total").sum())
+        .sort(["total", "name"], descending=[True, False])
+        .head(STATES_MAX)
+    )
+
+    def of(name: str, command: str | None) -> TaskStates:
+        own = {
+            state: rows if command is None else rows.filter(pl.col("command").cast(pl.String) == command)
+            for state, rows in parts.items()
+        }
+        sums = {state: trace.sums(rows, "total") for state, rows in own.items()}
+        total = np.sum(list(sums.values()), axis=0)
+        n = sum(int(rows["count"].sum()) for rows in own.values())
+        shares = {state: _share(amounts, total, n, level) for state, amounts in sums.items()}
+        return TaskStates(name=name, total_s=float(total.sum()), **shares)
+
+    return (of("all", None), *(of(name or "(unknown)", name) for name in totals["name"]))
 
 
 def _number(trace: Trace, rows: pl.DataFrame, level: float) -> Estimate:

@@ -57,6 +57,28 @@ class Concentration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TaskStates:
+    """Where the time of tasks goes while they have work.
+
+    Pauses of their own are left out, and so are waits on a futex: a thread without work waits on one, just
+    as a thread does for a lock.
+    """
+
+    name: str
+    """Command; ``all`` for all of them."""
+    total_s: float
+    """Time of all states, summed over the tasks."""
+    cpu: Estimate
+    """Share of the time on a CPU."""
+    cpu_wait: Estimate
+    """Share of the waiting for a CPU."""
+    io: Estimate
+    """Share of the waiting for block I/O, pages included."""
+    uninterruptible: Estimate
+    """Share of other uninterruptible waits: locks and memory of the kernel; in a file of perf, disks too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Stretch:
     """A stretch of the trace."""
 
@@ -93,6 +115,8 @@ class Scheduling(Result):
     users: tuple[Waiter, ...]
     """The same by user; empty where the trace has no users."""
     concentration: tuple[Concentration, ...]
+    states: tuple[TaskStates, ...]
+    """All tasks, and the commands with most time; empty if nothing but waits for a CPU was traced."""
     waiting: Estimate
     """Mean number of tasks that wait for a CPU."""
     running: Estimate

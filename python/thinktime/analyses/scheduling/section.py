@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from thinktime.documents import charts
+from thinktime.documents import charts, palette
 from thinktime.documents import format as shown
 from thinktime.documents.document import Col, Figure, Key, Section, Table
 from thinktime.documents.series import Point, Series
-from thinktime.documents.wording import percent, refused, share, worded
+from thinktime.documents.wording import listed, percent, refused, share, worded
 from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
-    from thinktime.analyses.scheduling.result import Durations, Scheduling, Waiter
+    from thinktime.analyses.scheduling.result import Durations, Scheduling, TaskStates, Waiter
+    from thinktime.stats.estimate import Estimate
 
 TITLE = "How long do tasks wait for a CPU?"
 NAMES: Mapping[str, str] = {
@@ -23,7 +25,7 @@ NAMES: Mapping[str, str] = {
     "exit": "end of the task",
     "io": "I/O of a disk",
     "page_io": "a page from a disk",
-    "futex": "a lock (futex)",
+    "futex": "a lock, or work from other threads (futex)",
     "timer": "a timer",
     "child": "a child",
     "input": "input",
@@ -64,6 +66,12 @@ METHOD = (
     "slices, that ended, over the length of the trace (Little's law). Intervals allow for correlation in "
     "time."
 )
+STATES: Mapping[str, Key] = {
+    "cpu": Key("on a CPU", colour=palette.STATES["user"]),
+    "cpu_wait": palette.state("wait for a CPU"),
+    "io": palette.state("wait for I/O"),
+    "uninterruptible": palette.state("other uninterruptible wait"),
+}
 _COURSE = (
     Key("running", colour="user", shape="line"),
     Key("waiting for a CPU", colour="queue", shape="line"),
@@ -77,6 +85,7 @@ def section(result: Scheduling | NotApplicable) -> Section:
     tables = (
         _waiters("commands", "command", result.commands),
         _waiters("users", "user", result.users),
+        _states(result.states),
         _durations(
             "waits-for-cpu", "Waits for a CPU, by how they began", "wait", NAMES, result.waits_for_cpu
         ),
@@ -86,13 +95,13 @@ def section(result: Scheduling | NotApplicable) -> Section:
         ),
         _durations("others", "Requests and page faults", "kind", NAMES, result.others),
     )
-    course = _course(result)
+    figures = (_bars(result), _course(result))
     return Section(
         name="scheduling",
         title=TITLE,
         summary=tuple(_sentences(result)),
         tables=tuple(table for table in tables if table.rows),
-        figures=() if course is None else (course,),
+        figures=tuple(figure for figure in figures if figure is not None),
         caveats=worded(result.caveats, WORDS),
         method=METHOD,
     )
@@ -174,6 +183,56 @@ def _waiters(name: str, heading: str, items: Sequence[Waiter]) -> Table:
         Col("longest", lambda item: None if item.reaction is None else item.reaction.longest_s, unit="s"),
         name=f"scheduling-{name}",
         caption=f"Waiting for a CPU by {heading}: who waits most, and their reaction times",
+    )
+
+
+def _states(items: Sequence[TaskStates]) -> Table:
+    def of(state: str) -> Callable[[TaskStates], Estimate]:
+        return lambda item: replace(getattr(item, state), unit="share")
+
+    return Table.of(
+        items,
+        Col("command", lambda item: item.name),
+        Col("time", lambda item: item.total_s, unit="s"),
+        *(Col(key.name, of(state), unit="share") for state, key in STATES.items()),
+        name="scheduling-states",
+        caption="Where the time of tasks goes while they have work",
+        notes=[
+            "Pauses of their own are left out, and waits on a futex, on which a thread without work waits "
+            "just as one does for a lock: the table of waits has them."
+        ],
+    )
+
+
+def _bars(result: Scheduling) -> Figure | None:
+    drawn = [item for item in result.states if item.total_s > 0.0]
+    if not drawn:
+        return None
+    points = [
+        Point(
+            key=key,
+            label=f"{item.name}, {shown.quantity(item.total_s, 's')}",
+            y=getattr(item, state).value,
+        )
+        for item in drawn
+        for state, key in STATES.items()
+    ]
+    keys = tuple(key for key in STATES.values() if any(point.y for point in points if point.key is key))
+    series = Series([point for point in points if point.key in keys], unit="share", order=keys)
+    title = "States of the tasks that have work, by command"
+    every = drawn[0]
+    words = [
+        f"{key.name} {shown.quantity(getattr(every, state).value, 'share')}"
+        for state, key in STATES.items()
+        if key in keys
+    ]
+    return Figure(
+        name="scheduling-states-bars",
+        title=title,
+        chart=series.bars("share of the time with work"),
+        data=series.table("scheduling-states-data", title, "command"),
+        alt=f"All tasks: {listed(words)}.",
+        keys=keys,
     )
 
 
