@@ -189,8 +189,10 @@ def analyse(log: Log, *, level: float = 0.95) -> States | NotApplicable:
     response, known = table.response[done], ~np.isnan(times["cpu_wait"])
     if not known.any():
         return NotApplicable(
-            "no interaction has its wait for a CPU: where its time went is unknown",
-            "play a script at real shells with `thinktime play`, on a kernel with schedstat",
+            "the log has no events of interactions, and none of them has its wait for a CPU: where their "
+            "time went is unknown",
+            "play a script at real shells with `thinktime play`, on a kernel with schedstat, or use "
+            "`thinktime simulate apl360 --trace`",
         )
     if len(response) < N_LEAST:
         return NotApplicable(
