@@ -26,6 +26,8 @@ IDS_MAX = 1 << 14
 """Numbers of one event: one for each CPU."""
 DESCRIPTION_BYTES_MAX = 1 << 27
 TEXT_BYTES_MAX = 4096
+LINE_MAX = 400
+"""Longest line with a field that is read."""
 
 _TRACEPOINT = 2
 _TRACING_DATA, _DIR_FORMAT = 1, 24
@@ -319,6 +321,7 @@ def _tracepoint(system: str, text: str) -> Tracepoint | None:
     number = re.search(r"^ID: (\d{1,9})$", text, re.MULTILINE)
     if name is None or number is None:
         return None
+    lines = (line for line in text.splitlines() if len(line) <= LINE_MAX)
     fields = {
         match["name"]: Field(
             offset=int(match["offset"]),
@@ -326,8 +329,8 @@ def _tracepoint(system: str, text: str) -> Tracepoint | None:
             signed=match["signed"] == "1",
             located=match["type"].startswith("__data_loc"),
         )
-        for match in _FIELD.finditer(text)
-        if len(match["offset"]) < 6 and len(match["size"]) < 6
+        for match in map(_FIELD.search, lines)
+        if match is not None and len(match["offset"]) < 6 and len(match["size"]) < 6
     }
     flags = {int(match[1], 0): match[2] for match in _FLAG.finditer(text)}
     return Tracepoint(system=system, name=name[1], number=int(number[1]), fields=fields, flags=flags)

@@ -152,7 +152,6 @@ class Records:
     _layouts: dict[int, tuple[_Layout, int]] = field(default_factory=dict)
     """By number of an event on a CPU: layout and tracepoint."""
     _only: tuple[_Layout, int] | None = None
-    _times: tuple[int, int] | None = None
 
     def batches(self) -> Iterator[list[Samples]]:
         """Samples of each round, all earlier than those of the next; in themselves not in order."""

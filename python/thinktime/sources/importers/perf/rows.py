@@ -38,6 +38,8 @@ INTERVALS_MAX = 1_000_000
 """Most intervals of a file: eleven days of seconds."""
 ROWS_AT_ONCE = 50_000
 """Rows of events that are kept as Python objects."""
+AT_ONCE = 1 << 16
+"""Events of a round that are Python objects at once."""
 COMMANDS_MAX = 100_000
 """Different names of commands; more are damage, or a fork bomb."""
 OTHERS = "(other)"
@@ -635,4 +637,6 @@ def _in_order(events: Sequence[_Event]) -> Iterator[tuple[int, ...]]:
     )
     order = np.lexsort((place, time))
     columns = (time, kind, cpu, process, current, task, command, state, next_task, next_command)
-    return zip(*(column[order].tolist() for column in columns), strict=True)
+    for first in range(0, len(order), AT_ONCE):
+        part = order[first : first + AT_ONCE]
+        yield from zip(*(column[part].tolist() for column in columns), strict=True)
