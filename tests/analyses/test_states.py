@@ -181,7 +181,7 @@ def true_share():
 def test_intervals_of_the_slow_share_hold():
     """Nominal 95 %; a right method fails once in ten thousand. Canary: intervals of half the width fail."""
     held = sum(covered(np.random.default_rng(seed)) for seed in range(REPLICATIONS))
-    least = stats.binom.ppf(FALSE_ALARM, REPLICATIONS, 0.93)
+    least = stats.binom.ppf(FALSE_ALARM, REPLICATIONS, 0.95)
     assert held >= least
     too_narrow = sum(covered(np.random.default_rng(seed), narrowed=0.5) for seed in range(REPLICATIONS))
     assert too_narrow < least
