@@ -178,7 +178,7 @@ def test_damaged_files_of_perf(name, seed):
 
 
 @given(at=st.integers(0, 1 << 16), value=st.integers(0, 255), part=st.sampled_from([0.0, 0.2, 0.5, 0.9]))
-@effort(25)
+@effort(12)
 def test_changed_bytes_of_a_file_of_perf(at, value, part):
     """Whatever a length, an offset or a number becomes: nothing moves, so that all parts are reached."""
     data = bytearray(perf_part("wakeup"))
