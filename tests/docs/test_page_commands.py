@@ -114,6 +114,8 @@ def prepare(page: Path, shown: Shown, left: list[str]) -> None:
             for ending in (".meta", ".0"):
                 packed = PCP.with_name(f"{PCP.name}{ending}.xz")
                 name.with_suffix(ending).write_bytes(lzma.decompress(packed.read_bytes()))
+        if name.name == "perf.data":
+            name.write_bytes(lzma.decompress((TOOLS.parent / "perf" / "sched.data.xz").read_bytes()))
         if name.suffix == ".toml" and not name.exists():
             there = [path for path in page.parent.rglob(name.name) if path.is_file()]
             if there:

@@ -115,6 +115,7 @@ def test_roles_need_no_arguments(log):
         "commands",
         "presence",
         "groups",
+        "latencies",
     ],
 )
 def test_every_column_of_the_vocabulary_says_what_it_is(table):

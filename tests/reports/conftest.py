@@ -1,15 +1,21 @@
-"""Logs of four machines for the report tests, and the answers that they give."""
+"""Logs of five machines for the report tests, and the answers that they give."""
 
 from __future__ import annotations
 
+import lzma
+from pathlib import Path
 from typing import Any
 
 import pytest
 import synthetic_machine
 
+import thinktime
 from thinktime.analyses import QUESTIONS
 from thinktime.log import Log
+from thinktime.sources.importers import import_file
 from thinktime.sources.simulated import record, simulate
+
+PERF = Path(__file__).parents[1] / "fixtures" / "perf"
 
 Answers = dict[str, Any]
 """Result of every question of the report, by name."""
@@ -58,6 +64,21 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Answers:
 
 
 @pytest.fixture(scope="session")
-def results(synthetic: Answers, swapping: Answers, traced: Answers) -> Answers:
+def scheduled(tmp_path_factory: pytest.TempPathFactory) -> Log:
+    """Trace of the scheduler of a real machine, in a file of perf."""
+    folder = tmp_path_factory.mktemp("perf")
+    (folder / "perf.data").write_bytes(lzma.decompress((PERF / "wakeup.data.xz").read_bytes()))
+    import_file(folder / "perf.data", folder / "log")
+    return Log.open(folder / "log")
+
+
+@pytest.fixture(scope="session")
+def results(synthetic: Answers, swapping: Answers, traced: Answers, scheduled: Log) -> Answers:
     """A result of every question: of the machine that has most to say about it."""
-    return {**synthetic, "disks": swapping["disks"], "waits": traced["waits"]}
+    scheduling = thinktime.analyse("scheduling", scheduled)
+    return {
+        **synthetic,
+        "disks": swapping["disks"],
+        "waits": traced["waits"],
+        "scheduling": scheduling,
+    }

@@ -164,6 +164,29 @@ def test_damaged_archives(seed):
     obeys_the_laws(parts.pop("load.meta"), kind="pcp", name="load.meta", beside=parts)
 
 
+@cache
+def perf_part(name):
+    """A file of perf."""
+    return lzma.decompress((TOOLS.parent / "perf" / f"{name}.data.xz").read_bytes())
+
+
+@given(seed=SEEDS)
+@effort(6)
+@pytest.mark.parametrize("name", ["wakeup", "pipe"])
+def test_damaged_files_of_perf(name, seed):
+    obeys_the_laws(damaged(perf_part(name), seed, longest=200), kind="perf")
+
+
+@given(at=st.integers(0, 1 << 16), value=st.integers(0, 255), part=st.sampled_from([0.0, 0.2, 0.5, 0.9]))
+@effort(12)
+def test_changed_bytes_of_a_file_of_perf(at, value, part):
+    """Whatever a length, an offset or a number becomes: nothing moves, so that all parts are reached."""
+    data = bytearray(perf_part("wakeup"))
+    place = (int(part * len(data)) + at) % len(data)
+    data[place : place + 4] = bytes([value]) * 4
+    obeys_the_laws(bytes(data), kind="perf")
+
+
 @given(seed=SEEDS)
 @effort(10)
 def test_damaged_recordings_of_rezolus(seed):
@@ -225,6 +248,9 @@ def test_damaged_parquet(seed, tmp_path_factory):
         b"\0\0\0\x84\x50\x05\x26\x02" + bytes(120) + b"\0\0\0\x84\0\0\0\x20",
         (TOOLS.parent / "logins" / "wtmp-sshd").read_bytes()[:1000],
         b"SQLite format 3\0\x10\0\1\1\0\x40\x20\x20",
+        b"PERFILE2" + b"\x68".ljust(8, b"\0") + b"\x90".ljust(8, b"\0") + b"\x68",
+        b"PERFILE2" + b"\x10".ljust(8, b"\0"),
+        b"2ELIFREP" + b"\x10".rjust(8, b"\0"),
     ],
 )
 def test_noise(head, kind, data):
@@ -250,5 +276,7 @@ def test_the_damage_leaves_something_to_read():
         obeys_the_laws(damaged(volume, seed, 200), "pcp", name="load.0", beside=beside) for seed in range(3)
     ]
     assert sum(archives) > 1
+    read = [obeys_the_laws(damaged(perf_part("pipe"), seed, 200), "perf") for seed in range(12)]
+    assert sum(read) > 3
     read = [obeys_the_laws(damaged(CSV.encode(), seed, 200), mapping=EXAMPLE.encode()) for seed in range(12)]
     assert sum(read) > 5

@@ -482,6 +482,34 @@ pub fn events() -> TableSchema {
             Column::new("cpu", Type::U64, "", Kind::Label, "CPU on which it happened"),
             Column::new("amount", Type::F64, "", Kind::Counter, "Amount, in the unit of the next column"),
             label("unit", "Unit of the amount: symbol or noun; null where there is no amount"),
+            // Of a machine with processes; a source without them leaves these columns out.
+            Column::new("task", Type::U64, "", Kind::Label, "Thread whom it concerns, by its number"),
+            Column::new("process", Type::U64, "", Kind::Label, "Process of this thread, by its number"),
+            label("command", "Name of the program of this process, as the kernel has it"),
+            label("reason", "How that ended which the amount measures, or what the thread waits for"),
+            name_of_user(),
+        ],
+    )
+}
+
+/// `latencies`: one row per interval, user, command, quantity, reason and bucket of the histogram that is not empty.
+pub fn latencies() -> TableSchema {
+    TableSchema::new(
+        "latencies",
+        vec![
+            start(),
+            label("user", "User, as in table users"),
+            label(
+                "command",
+                "Name of the program, as the kernel has it; (other) for what found no room in the tables",
+            ),
+            label("quantity", "What took the time: run_queue_wait, slice, wait, page_fault or block_io"),
+            label("reason", "How it ended, or what the thread waited for (null where there is no choice)"),
+            reading("at_least_s", "s", "Lower bound of the bucket"),
+            reading("below_s", "s", "Upper bound of the bucket, outside it (null for the last bucket)"),
+            count("count", "event", "Durations in the bucket that ended in the interval"),
+            seconds("total_s", "Sum of these durations"),
+            name_of_user(),
         ],
     )
 }
@@ -503,5 +531,6 @@ pub fn tables() -> Vec<TableSchema> {
         commands(),
         presence(),
         groups(),
+        latencies(),
     ]
 }

@@ -29,6 +29,7 @@ from thinktime.analyses.rates import RatesQuestion
 from thinktime.analyses.recording import RecordingQuestion
 from thinktime.analyses.response import ResponseQuestion
 from thinktime.analyses.saturation import SaturationQuestion
+from thinktime.analyses.scheduling import SchedulingQuestion
 from thinktime.analyses.script_report import ScriptReportQuestion
 from thinktime.analyses.service import ServiceQuestion
 from thinktime.analyses.throughput import ThroughputQuestion
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from thinktime.analyses.response.analysis import Response
     from thinktime.analyses.saturation.analysis import Saturation
     from thinktime.analyses.saturation.comparison import FrontierComparison
+    from thinktime.analyses.scheduling.result import Scheduling
     from thinktime.analyses.script_report.analysis import ScriptReport
     from thinktime.analyses.service.analysis import Service
     from thinktime.analyses.throughput.analysis import Throughput
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
     from thinktime.analyses.timeline.analysis import Timeline
     from thinktime.analyses.users.result import Users
     from thinktime.analyses.waits.analysis import Waits
+    from thinktime.analyses.waits.states import States
     from thinktime.log import Log
     from thinktime.results import Result
     from thinktime.stats.estimate import NotApplicable
@@ -86,6 +89,7 @@ QUESTIONS: tuple[Question, ...] = (
     ServiceQuestion(),
     ArrivalsQuestion(),
     WaitsQuestion(),
+    SchedulingQuestion(),
     RatesQuestion(),
     RecordingQuestion(),
     ScriptReportQuestion(),
@@ -141,7 +145,11 @@ def analyse(name: Literal["service"], log: LogLike, /, **options: object) -> Ser
 @overload
 def analyse(name: Literal["arrivals"], log: LogLike, /, **options: object) -> Arrivals | NotApplicable: ...
 @overload
-def analyse(name: Literal["waits"], log: LogLike, /, **options: object) -> Waits | NotApplicable: ...
+def analyse(name: Literal["waits"], log: LogLike, /, **options: object) -> Waits | States | NotApplicable: ...
+@overload
+def analyse(
+    name: Literal["scheduling"], log: LogLike, /, **options: object
+) -> Scheduling | NotApplicable: ...
 @overload
 def analyse(name: Literal["rates"], log: LogLike, /, **options: object) -> Rates | NotApplicable: ...
 @overload

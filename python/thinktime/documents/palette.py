@@ -28,7 +28,9 @@ STATES: Mapping[str, str] = {
     # What a user waits for.
     "wait for a CPU": "queue",
     "wait for I/O": "disk",
+    "other uninterruptible wait": "steal",
     "rest": "other",
+    "not divided": "plain",
     # What limits a machine.
     "limited by the CPU": "user",
     "limited by a disk": "disk",

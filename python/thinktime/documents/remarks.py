@@ -48,6 +48,14 @@ def _open_end(where: str, caveats: Sequence[Caveat]) -> str:
     )
 
 
+def _open_bucket(where: str, caveats: Sequence[Caveat]) -> str:
+    del caveats
+    return (
+        f"{where}: some intervals have no upper end, for the largest values are counted in one bucket that "
+        "has none."
+    )
+
+
 def _heavy_tail(where: str, caveats: Sequence[Caveat]) -> str:
     most = max(caveat.values["largest"] for caveat in caveats)
     return (
@@ -69,6 +77,7 @@ WORDS: Mapping[str, Callable[[str, Sequence[Caveat]], str]] = {
     "slow_swing": _slow_swing,
     "few_determine": _few_determine,
     "open_end": _open_end,
+    "open_bucket": _open_bucket,
     "heavy_tail": _heavy_tail,
     "equal_values": _equal_values,
 }

@@ -133,7 +133,7 @@ def vocabulary(table: str) -> tuple[Column, ...]:
     ----------
     table : str
         Name of a table: ``samples``, ``users``, ``cpus``, ``disks``, ``interfaces``, ``interactions``,
-        ``events``, ``commands``, ``presence`` or ``groups``.
+        ``events``, ``commands``, ``presence``, ``groups`` or ``latencies``.
 
     Raises
     ------
@@ -394,6 +394,10 @@ class Log:
     def events(self) -> pl.LazyFrame:
         """Rows of `events`: one per event of the trace."""
         return self.table("events")
+
+    def latencies(self) -> pl.LazyFrame:
+        """Rows of `latencies`: one per interval and bucket of a traced duration by user and command."""
+        return self.table("latencies")
 
     def arrow(self, table: str) -> _native.ArrowTable:
         """Rows of `table` for any consumer of the Arrow PyCapsule interface, all in memory.

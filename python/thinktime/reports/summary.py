@@ -12,6 +12,7 @@ from thinktime.analyses.recording.analysis import SHORT
 from thinktime.analyses.recording.section import host_name, host_words, lost
 from thinktime.analyses.response.decomposition_section import crowd
 from thinktime.analyses.response.decomposition_section import sentence as parts_sentence
+from thinktime.analyses.scheduling import section as scheduling
 from thinktime.analyses.users import logins_section
 from thinktime.documents import format as shown
 from thinktime.documents.document import Finding
@@ -55,7 +56,7 @@ def findings(facts: LogFacts) -> tuple[Finding, ...]:
         _crowding(facts),
         _scheduling(facts),
     )
-    told = (finding for finding in news if finding is not None)
+    told = (finding for finding in (*_traced(facts), *news) if finding is not None)
     attention = _attention(facts)
     if _is_reservation(facts):
         return (*told, *attention, *_warnings(facts), *_next(facts))
@@ -89,6 +90,13 @@ def _attention(facts: LogFacts) -> list[Finding]:
         )
         for check in facts.health.found
     ]
+
+
+def _traced(facts: LogFacts) -> list[Finding]:
+    """What the trace of a scheduler shows: how long tasks wait for a CPU, and who waits most."""
+    if facts.scheduling is None:
+        return []
+    return [Finding(text, section="scheduling") for text in scheduling.findings(facts.scheduling)]
 
 
 def _busy(facts: LogFacts) -> Finding | None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from thinktime.analyses.rates.analysis import Rates
     from thinktime.analyses.response.analysis import Response, ResponseGroup
     from thinktime.analyses.saturation.analysis import Saturation
+    from thinktime.analyses.scheduling.result import Scheduling
     from thinktime.analyses.service.analysis import Service
     from thinktime.analyses.users.result import Users
 
@@ -42,6 +43,7 @@ class LogFacts:
     saturation: Saturation | None
     disks: Disks | None
     health: Health | None
+    scheduling: Scheduling | None
     logins: Logins | None = None
     """Of a log that knows who was logged in and not what they used; `users` is None then."""
 

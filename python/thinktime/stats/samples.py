@@ -99,6 +99,11 @@ def open_end(n: float, q: float, level: float, ends: Sequence[float | None]) -> 
     return Caveat("open_end", q=q, effective=float(n), needed=needed)
 
 
+def open_bucket(above: float) -> Caveat:
+    """Caveat where the interval of a quantile reaches into a bucket without an upper bound."""
+    return Caveat("open_bucket", above=above)
+
+
 def proportion(hits: int, n: int, level: float = 0.95) -> Estimate:
     """Proportion of `hits` among `n` independent trials, with Wilson's interval (1927, JASA 22, 209).
 

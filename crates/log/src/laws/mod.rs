@@ -303,7 +303,8 @@ impl<'a> Laws<'a> {
                 self.extremes.intervals(rows);
                 self.intervals.samples(rows, &self.machine, &mut self.report)
             }
-            table @ ("users" | "commands" | "presence" | "groups" | "cpus" | "disks" | "interfaces") => {
+            table @ ("users" | "commands" | "presence" | "groups" | "cpus" | "disks" | "interfaces"
+            | "latencies") => {
                 if matches!(table, "users" | "commands") {
                     self.commands.rows(rows);
                 }

@@ -134,6 +134,9 @@ const INTERACTION_COLUMNS: [&str; 11] = [
     "waited",
 ];
 
+/// The columns of `events` that a simulated system fills: it has no threads.
+const EVENT_COLUMNS: [&str; 6] = ["time", "kind", "user", "cpu", "amount", "unit"];
+
 /// The columns of `users` that a simulated system fills.
 const USER_COLUMNS: [&str; 4] = ["start", "user", "user_s", "system_s"];
 
@@ -227,7 +230,7 @@ impl Trace {
     fn declare(writer: &mut LogWriter, population: u64) -> Result<Trace, LogError> {
         Ok(Trace {
             interactions: writer.declare(kept(vocabulary::interactions(), &INTERACTION_COLUMNS))?,
-            events: writer.declare(vocabulary::events())?,
+            events: writer.declare(kept(vocabulary::events(), &EVENT_COLUMNS))?,
             population,
             interaction_rows: Vec::new(),
             event_rows: Vec::new(),

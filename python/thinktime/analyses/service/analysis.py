@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.analyses.service import ageing, stability
-from thinktime.log import interactions, observations
+from thinktime.log import bursts, interactions, observations
 from thinktime.questions.checks import check_level, check_log
 from thinktime.results import Result
 from thinktime.stats import critical_values
@@ -139,6 +139,9 @@ def analyse(
 ) -> Service | NotApplicable:
     r"""Service times of the interactions, by class (Anderson and Sargent 1974, Table 1, Figures 1 to 3).
 
+    Of a log without interactions, but with the trace of a scheduler, each burst of a task is one: from its
+    wake-up until it waits again (`log.bursts`), its class the command.
+
     For completed interactions with CPU time :math:`S_i`: mean, variance, coefficient of variation
     :math:`c = s / \bar S`, skewness :math:`m_3 / m_2^{3/2}`, quantiles, and each class's share of
     interactions and of service. Concentration: the share of all service that the upper fraction p receives,
@@ -167,6 +170,8 @@ def analyse(
     check_log(log)
     check_level(level)
     table = interactions.read(log)
+    traced = None if table is not None else bursts.read(log)
+    table = table if table is not None else traced
     if table is None:
         return NotApplicable(
             "the log has no interactions: the service that each received was not recorded",
@@ -201,7 +206,10 @@ def analyse(
         stability=stability.analyse(log, table, done, level, period_s),
         heavier_than_exponential=_is_heavier(overall.coefficient_of_variation),
         unfinished=int(np.count_nonzero(np.isnan(table.times["completion"]))),
-        caveats=tuple(_caveats(table, values, small)),
+        caveats=(
+            *((Caveat("bursts", bursts=len(traced)),) if traced is not None else ()),
+            *_caveats(table, values, small),
+        ),
     )
 
 

@@ -48,6 +48,10 @@ METHOD_OF_FITS = (
     "more, else the sample itself."
 )
 WORDS: dict[str, Callable[..., str]] = {
+    "bursts": lambda bursts: (
+        f"The log has the trace of a scheduler and no inputs: each of the {bursts} interactions here is a "
+        "burst of a task, from its wake-up until it waits again, and its class is the command."
+    ),
     "unfinished": lambda unfinished, interactions: (
         f"{unfinished} of {interactions} interactions never completed and are left out; long ones are more "
         "likely among them, so the upper tail is cut."

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.analyses.waits.event_trace import EventTrace, read
+from thinktime.analyses.waits.event_trace import EventTrace, has_inputs, read
 from thinktime.log import interactions
 from thinktime.log.periods import Span, cut, integral, sessions
 from thinktime.questions.checks import check_level, check_log
@@ -139,16 +139,16 @@ def analyse(log: Log, *, interval_s: float | None = None, level: float = 0.95) -
     """
     check_log(log)
     check_level(level)
-    trace = read(log)
+    trace = read(log) if log.has("events") and has_inputs(log) else None
+    if trace is None and log.has("events"):
+        return NotApplicable(
+            "none of the events is an `input`",
+            "make a log with the events of interactions, such as `thinktime simulate apl360 --trace -o sim`",
+        )
     if trace is None:
         return NotApplicable(
             "the log has no events",
             "use a source that writes them, such as `thinktime simulate apl360 --trace`",
-        )
-    if not len(trace.arrival):
-        return NotApplicable(
-            "none of the events is an `input`",
-            "make a log with the events of interactions, such as `thinktime simulate apl360 --trace -o sim`",
         )
     spans = sessions(log, trace.origin_us, 0.0, trace.last)
     trace = trace.censored(spans)

@@ -110,6 +110,14 @@ class EventTrace:
         )
 
 
+def has_inputs(log: Log) -> bool:
+    """Whether the trace has inputs: that of a scheduler has none, and millions of other events."""
+    import polars as pl
+
+    kind = pl.col("kind").cast(pl.String)
+    return not log.events().select(kind).filter(kind == "input").head(1).collect().is_empty()
+
+
 def read(log: Log) -> EventTrace | None:
     """Events of a log; None where it has none."""
     import polars as pl

@@ -125,6 +125,8 @@ command.__doc__ = f"""Convert a file of another tool into a log.
 
       thinktime import /var/log/wtmp --interval 1h -o logins
 
+      thinktime import perf.data -o trace
+
       thinktime import data.csv --mapping map.toml -o monday
     """
 

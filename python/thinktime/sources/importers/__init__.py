@@ -18,6 +18,7 @@ from thinktime.errors import InputError, WorkError, offered
 from thinktime.sources.importers.importer import Given, Head, Importer, Opened, Source, files_of, head_of
 from thinktime.sources.importers.iostat import IostatImporter
 from thinktime.sources.importers.pcp import PcpImporter
+from thinktime.sources.importers.perf import PerfImporter
 from thinktime.sources.importers.pidstat import PidstatImporter
 from thinktime.sources.importers.problems import Problems
 from thinktime.sources.importers.prometheus import PrometheusImporter
@@ -44,6 +45,7 @@ IMPORTERS: tuple[Importer, ...] = (
     SacctImporter(),
     WtmpImporter(),
     RezolusImporter(),
+    PerfImporter(),
     TableImporter(),
 )
 """Kinds of file in the order in which they are tried: the last one takes any table."""
@@ -125,7 +127,7 @@ def import_file(
     force : bool
         Replace a log that already exists. It is removed only when the first interval has been read.
     progress : callable
-        Called with the number of intervals so far, after every thousand.
+        Called with the number of intervals so far, after every thousand, or each where it has many rows.
 
     Raises
     ------
@@ -237,7 +239,7 @@ class _Writing:
                     machine = _hardware(interval.samples, interval.tables.get("cpus", ()))
                     self.opened.machine.update(machine | self.opened.machine)
                 parts.add(interval)
-                if progress is not None and parts.intervals % 1000 == 0:
+                if progress is not None and (interval.frames or parts.intervals % 1000 == 0):
                     progress(parts.intervals)
         except DamagedJsonError as error:
             problems.add("truncated", str(error))

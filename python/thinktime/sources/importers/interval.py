@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from thinktime.sources.importers.problems import Problems
+
+if TYPE_CHECKING:
+    import polars as pl
 
 SECTOR_BYTES = 512
 """Unit of block counts of the kernel [byte], whatever the sectors of the disk are."""
@@ -29,6 +32,8 @@ class Interval:
     """Row of `samples`, without start and length; None for rows of a table that has no intervals."""
     tables: dict[str, list[Row]] = field(default_factory=dict)
     """Rows of the other tables by table, without start: only what did anything."""
+    frames: dict[str, pl.DataFrame] = field(default_factory=dict)
+    """The same as columns, for tables of which there are millions of rows, each with its own time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -82,10 +82,15 @@ class Parts:
             self.rows += len(rows)
             place = self._rows.setdefault(table, [])
             place.extend(rows if table in WITHOUT_INTERVALS else ({**start, **row} for row in rows))
+        for table, frame in interval.frames.items():
+            self.rows += len(frame)
+            whole = _completed(frame, self._columns(table))
+            self._frames.setdefault(table, []).append(whole)
+            self._bytes += int(whole.estimated_size())
         if max(map(len, self._rows.values())) >= self._rows_max:
             self._pack()
-            if self._bytes >= self._part_bytes_max:
-                self.flush()
+        if self._bytes >= self._part_bytes_max:
+            self.flush()
 
     def _pack(self) -> None:
         """Convert rows into columns, which need a tenth of the memory."""
@@ -113,7 +118,7 @@ class Parts:
         return (*vocabulary(table), *self._added.get(table, ()))
 
 
-def _frame(rows: list[Row], columns: tuple[Column, ...]) -> pl.DataFrame:
+def _types(columns: tuple[Column, ...]) -> dict[str, Any]:
     import polars as pl
 
     types: dict[str, Any] = {
@@ -124,7 +129,23 @@ def _frame(rows: list[Row], columns: tuple[Column, ...]) -> pl.DataFrame:
         "bool": pl.Boolean,
         "time": pl.Datetime("us", "UTC"),
     }
-    schema = {column.name: types[column.type] for column in columns}
+    return {column.name: types[column.type] for column in columns}
+
+
+def _frame(rows: list[Row], columns: tuple[Column, ...]) -> pl.DataFrame:
+    import polars as pl
+
+    schema = _types(columns)
     return pl.DataFrame(
         {name: [row.get(name) for row in rows] for name in schema}, schema=schema, strict=True
+    )
+
+
+def _completed(frame: pl.DataFrame, columns: tuple[Column, ...]) -> pl.DataFrame:
+    """Columns of the vocabulary in their order; those that are not there are null."""
+    import polars as pl
+
+    return frame.select(
+        (pl.col(name) if name in frame.columns else pl.lit(None)).cast(of).alias(name)
+        for name, of in _types(columns).items()
     )

@@ -16,18 +16,20 @@ class Problems:
     ``counter_wrap``, ``counter_reset``, ``interval_dropped``, ``rounded_input``, ``coarse_clock``,
     ``date_unknown``, ``date_ambiguous``, ``timezone_unknown``, ``time_from_file``, ``unit_unknown``,
     ``unread_activity``, ``unread_series``, ``unread_value``, ``duplicate_series``, ``duplicate_record``,
-    ``login_missing``, ``logout_missing``, ``open_session``, ``unread_journal``.
+    ``login_missing``, ``logout_missing``, ``open_session``, ``unread_journal``, ``trace_events_lost``,
+    ``unordered_events``, ``wake_up_unseen``,
+    ``partial_cpus``.
     """
 
     def __init__(self) -> None:
         self._counts: dict[str, dict[str, int]] = {}
 
-    def add(self, kind: str, detail: str) -> None:
-        """Count one problem."""
+    def add(self, kind: str, detail: str, count: int = 1) -> None:
+        """Count a problem, or several of one kind and detail."""
         details = self._counts.setdefault(kind, {})
         if detail not in details and len(details) >= DETAILS_MAX:
             detail = f"others of this kind, after the first {DETAILS_MAX}"
-        details[detail] = details.get(detail, 0) + 1
+        details[detail] = details.get(detail, 0) + count
 
     def once(self, kind: str, detail: str) -> None:
         """Count a problem that is one of the whole file, however often it shows."""

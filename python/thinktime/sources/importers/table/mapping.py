@@ -163,7 +163,7 @@ def read(path: Path) -> TableMapping:
         The file cannot be read, or says something impossible; the message names line and key.
     """
     whole = _Reader(path, "", toml.read(path))
-    known = tuple(item for item in tables() if item != "presence")
+    known = tuple(item for item in tables() if item not in ("presence", "latencies"))
     table = whole.choice("table", "samples", known)
     source = whole.text("source", "table")
     if len(source) > SOURCE_MAX:

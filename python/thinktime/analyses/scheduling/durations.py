@@ -1,0 +1,265 @@
+"""Durations of a trace, from its events or from its histograms: one table for both."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thinktime.analyses.scheduling.result import Source
+from thinktime.stats import samples
+from thinktime.stats.estimate import Estimate
+from thinktime.stats.series import long_run
+from thinktime.stats.series.shares import Effective, effective
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from thinktime.log import Log
+
+Array = NDArray[np.float64]
+
+BLOCKS_MAX = 256
+"""Stretches of the trace whose sums are kept, for intervals and for the course over time."""
+BLOCKS_LEAST_S = 1e-3
+"""Shortest stretch [s]."""
+QUANTITY_OF = {
+    "dispatch": "run_queue_wait",
+    "switch_out": "slice",
+    "wake_up": "wait",
+    "block_completion": "block_io",
+    "page_fault": "page_fault",
+}
+"""Quantity that the amount of an event is a duration of, by its kind."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """Durations of a trace in buckets; those of events are in buckets without width."""
+
+    source: Source
+    rows: pl.DataFrame
+    """Columns ``block``, ``quantity``, ``reason``, ``command``, ``user``, ``low``, ``high`` [s], ``count``,
+    ``total`` [s]."""
+    lengths: Array
+    """Length of each block [s], in the order of time."""
+    starts: Array
+    """Start of each, seconds since the beginning."""
+    unseen: int
+    """Dispatches whose wait is not known."""
+
+    @property
+    def blocks(self) -> int:
+        """Number of blocks."""
+        return len(self.lengths)
+
+    @property
+    def length_s(self) -> float:
+        """Length of the trace."""
+        return float(self.lengths.sum())
+
+    def of(self, quantity: str) -> pl.DataFrame:
+        """Rows of one quantity."""
+        import polars as pl
+
+        return self.rows.filter(pl.col("quantity") == quantity)
+
+    def sums(self, rows: pl.DataFrame, column: str) -> Array:
+        """Sum of a column in each block."""
+        weights = rows[column].to_numpy().astype(np.float64)
+        found: Array = np.bincount(rows["block"].to_numpy(), weights, self.blocks).astype(np.float64)
+        return found
+
+
+def read(log: Log) -> Trace | None:
+    """Durations of the events of a scheduler, else of histograms; None without both."""
+    return _of_events(log) or _of_histograms(log)
+
+
+def _of_events(log: Log) -> Trace | None:
+    import polars as pl
+
+    if not log.has("events") or "reason" not in {column.name for column in log.schema("events")}:
+        return None
+    texts = [
+        *(pl.col(name).cast(pl.Categorical).fill_null("") for name in ("reason", "command")),
+        _user(log, "events"),
+    ]
+    frame = (
+        log.events()
+        .filter(pl.col("kind").cast(pl.String).is_in(list(QUANTITY_OF)))
+        .select(
+            pl.col("time").dt.epoch("us"),
+            pl.col("kind").cast(pl.String).replace_strict(QUANTITY_OF).cast(pl.Categorical).alias("quantity"),
+            *texts,
+            pl.when(pl.col("unit") == "s").then("amount").alias("total"),
+        )
+        .collect()
+    )
+    if frame.filter(pl.col("quantity") == "run_queue_wait").is_empty():
+        return None
+    times = frame["time"].to_numpy()
+    first, last = int(times.min()), int(times.max())
+    length = max((last - first) / 1e6, 1e-6)
+    blocks = max(1, min(BLOCKS_MAX, int(length / BLOCKS_LEAST_S)))
+    unseen = frame.filter((pl.col("quantity") == "run_queue_wait") & pl.col("total").is_null()).height
+    rows = frame.filter(pl.col("total") >= 0.0).select(
+        ((pl.col("time") - first) * (blocks / (length * 1e6)))
+        .cast(pl.Int64)
+        .clip(0, blocks - 1)
+        .alias("block"),
+        "quantity",
+        "reason",
+        "command",
+        "user",
+        pl.col("total").alias("low"),
+        pl.col("total").alias("high"),
+        pl.lit(1, pl.Int64).alias("count"),
+        "total",
+    )
+    edges = np.linspace(0.0, length, blocks + 1)
+    return Trace(source="events", rows=rows, lengths=np.diff(edges), starts=edges[:-1], unseen=unseen)
+
+
+def _user(log: Log, table: str) -> pl.Expr:
+    """User of each row: the name where the log has it."""
+    import polars as pl
+
+    columns = [name for name in ("name", "user") if name in {column.name for column in log.schema(table)}]
+    texts = [pl.col(name).cast(pl.String) for name in columns]
+    return pl.coalesce(*texts, pl.lit("")).cast(pl.Categorical).alias("user")
+
+
+def _of_histograms(log: Log) -> Trace | None:
+    import polars as pl
+
+    if not log.has("latencies"):
+        return None
+    frame = log.table("latencies").filter(pl.col("count") > 0).collect()
+    intervals = log.samples().select(pl.col("start").dt.epoch("us"), "length_s").collect().sort("start")
+    if frame.is_empty() or intervals.is_empty():
+        return None
+    starts = intervals["start"].to_numpy()
+    number = np.searchsorted(starts, frame["start"].dt.epoch("us").to_numpy(), side="right") - 1
+    blocks = min(BLOCKS_MAX, len(starts))
+    # Whole intervals, some of them together: no histogram is divided.
+    block = np.maximum(number, 0) * blocks // len(starts)
+    of_interval = np.arange(len(starts)) * blocks // len(starts)
+    lengths = np.bincount(of_interval, intervals["length_s"].to_numpy(), blocks).astype(np.float64)
+    first = np.searchsorted(of_interval, np.arange(blocks))
+    texts = [
+        *(pl.col(name).cast(pl.Categorical).fill_null("") for name in ("quantity", "reason", "command")),
+        _user(log, "latencies"),
+    ]
+    rows = frame.select(
+        pl.Series("block", block),
+        *texts,
+        pl.col("at_least_s").fill_null(0.0).alias("low"),
+        pl.col("below_s").fill_null(math.inf).alias("high"),
+        pl.col("count").cast(pl.Int64),
+        pl.col("total_s").alias("total"),
+    )
+    return Trace(
+        source="histograms",
+        rows=rows,
+        lengths=lengths,
+        starts=(starts[first] - starts[0]) / 1e6,
+        unseen=0,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Buckets:
+    """Buckets of durations, from the shortest."""
+
+    low: Array
+    high: Array
+    until: Array
+    """Number of durations in this bucket and all before it."""
+    frame: pl.DataFrame
+    trace: Trace
+
+    @classmethod
+    def of(cls, trace: Trace, rows: pl.DataFrame) -> Buckets:
+        """Buckets of the rows."""
+        import polars as pl
+
+        merged = rows.group_by("low", "high").agg(pl.col("count").sum()).sort("low", "high")
+        low, high, count = (merged[name].to_numpy().astype(np.float64) for name in ("low", "high", "count"))
+        return cls(low, high, np.cumsum(count), rows, trace)
+
+    def at(self, place: float) -> int:
+        """Number of the bucket with the duration at `place`, counted from 1."""
+        return min(int(np.searchsorted(self.until, place - 1e-9)), len(self.low) - 1)
+
+    def quantile(self, q: float, level: float) -> Estimate:
+        r"""Quantile q, with an interval that allows for the correlation of the durations in time.
+
+        The durations at most as long as the quantile are hits; the variance of their number, from its
+        long-run variance over the stretches of the trace, gives the effective number of durations
+        (`stats.series.shares.effective`), and this the order statistics between which the quantile lies.
+        The interval reaches from the lower bound of the bucket of the first to the upper bound of that of
+        the second, and the value is interpolated within its bucket: buckets without width have the
+        durations themselves.
+        """
+        n = float(self.until[-1])
+        bucket = self.at(max(q * n, 1.0))
+        found = self._effective(bucket, n)
+        number = n if found.n >= n else max(found.normal(level), 1.0)
+        places = samples.order_statistics(number, q, level)
+        ends: list[float | None] = [None, None]
+        if places[0] is not None:
+            ends[0] = float(self.low[self.at(max(1.0, math.floor(places[0] * n / number)))])
+        if places[1] is not None:
+            ends[1] = float(self.high[self.at(min(n, math.ceil(places[1] * n / number)))])
+        value = self._inside(bucket, q * n)
+        is_open = ends[1] is not None and not math.isfinite(ends[1])
+        if is_open:
+            ends[1] = None
+        low, high = ends
+        caveat = samples.open_end(number, q, level, (low, None if places[1] is None else 0.0)) or found.caveat
+        return Estimate(
+            value=value,
+            unit="s",
+            low=None if low is None else min(low, value),
+            high=None if high is None else max(high, value),
+            level=level,
+            n=int(n),
+            method=(
+                "order statistics, effective number of durations"
+                if self.trace.source == "events"
+                else "bounds of the buckets of order statistics, effective number of durations"
+            ),
+            caveat=samples.open_bucket(float(self.low[-1])) if is_open else caveat,
+        )
+
+    @property
+    def longest(self) -> float | None:
+        """Longest duration, or the upper bound of the last bucket; None if that is open."""
+        return float(self.high[-1]) if math.isfinite(self.high[-1]) else None
+
+    def _inside(self, bucket: int, place: float) -> float:
+        low, high = float(self.low[bucket]), float(self.high[bucket])
+        if not math.isfinite(high):
+            return low
+        before = float(self.until[bucket - 1]) if bucket else 0.0
+        held = float(self.until[bucket]) - before
+        return low + (high - low) * min(max((place - before) / held, 0.0), 1.0)
+
+    def _effective(self, bucket: int, n: float) -> Effective:
+        """Effective number of durations, by those in the buckets up to this one."""
+        import polars as pl
+
+        share = float(self.until[bucket]) / n
+        found = Effective(n=n, degrees=math.inf)
+        if self.trace.blocks < 2 or not 0.0 < share < 1.0:
+            return found
+        hits = self.frame.filter(
+            (pl.col("low") < self.low[bucket])
+            | ((pl.col("low") == self.low[bucket]) & (pl.col("high") <= self.high[bucket]))
+        )
+        influences = self.trace.sums(hits, "count") - share * self.trace.sums(self.frame, "count")
+        return effective(n, share, long_run.long_run(influences))
