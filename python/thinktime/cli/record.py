@@ -42,7 +42,7 @@ By = Annotated[
     typer.Option("--by", help="How to identify users: by uid, login session or cgroup."),
 ]
 Method = Annotated[
-    Literal["auto", "procfs", "taskstats"],
+    Literal["auto", "procfs", "taskstats", "iterator"],
     typer.Option("--method", help="How to read counters by process; auto measures which costs less."),
 ]
 Commands = Annotated[
@@ -56,6 +56,13 @@ Commands = Annotated[
 ]
 Arguments = Annotated[
     bool, typer.Option("--arguments", help="Name commands by their whole line; arguments may be private.")
+]
+Trace = Annotated[
+    bool,
+    typer.Option(
+        "--trace",
+        help="Count in the kernel where the time of tasks goes: slices, waits by kind, requests of disks.",
+    ),
 ]
 NoModeSampling = Annotated[
     bool,
@@ -140,6 +147,7 @@ def command(
     method: Method = "auto",
     commands: Commands = 20,
     arguments: Arguments = False,
+    trace: Trace = False,
     no_mode_sampling: NoModeSampling = False,
     gauges_every: GaugesEvery = "30s",
     anonymous: Anonymous = False,
@@ -170,6 +178,8 @@ def command(
 
       thinktime record -o run --by cgroup --gauges-every 10s
 
+      thinktime record -o run --trace --interval 1s
+
       thinktime record -o run --for size
 
       thinktime record -o /var/lib/thinktime/log --resume --keep-days 30 --keep-bytes 2GB
@@ -196,6 +206,7 @@ def command(
         method=method,
         commands=commands,
         arguments=arguments,
+        trace=trace,
         mode_sampling=not no_mode_sampling,
         gauges_every_s=parse_seconds(gauges_every, "--gauges-every"),
         anonymous=anonymous,

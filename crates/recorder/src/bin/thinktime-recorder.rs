@@ -85,6 +85,7 @@ enum How {
     Auto,
     Procfs,
     Taskstats,
+    Iterator,
 }
 
 /// A duration with a unit, for clap.
@@ -121,6 +122,9 @@ struct Record {
     /// Name commands by their whole line; arguments may be private.
     #[arg(long)]
     arguments: bool,
+    /// Count in the kernel where the time of tasks goes: slices, waits for a CPU and other waits, requests of disks.
+    #[arg(long)]
+    trace: bool,
     /// Do not sample which mode each CPU is in; this needs root and costs an interrupt every few milliseconds.
     #[arg(long)]
     no_mode_sampling: bool,
@@ -200,6 +204,7 @@ impl Record {
             duration: self.duration,
             commands_max: self.commands,
             arguments: self.arguments,
+            trace: self.trace,
             mode_sampling: !self.no_mode_sampling,
             jitter: self.jitter,
             seed: self.seed,
@@ -208,6 +213,7 @@ impl Record {
                 How::Auto => Method::Auto,
                 How::Procfs => Method::Procfs,
                 How::Taskstats => Method::Taskstats,
+                How::Iterator => Method::Iterator,
             },
             gauges_every: self.gauges_every,
             anonymity: Anonymity::of(self.anonymous, self.anonymous_key.clone()),

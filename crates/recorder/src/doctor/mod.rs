@@ -28,6 +28,7 @@ use crate::sample::exact::ExactTime;
 use crate::sample::modes::{ModeSampler, why_unsampled};
 use crate::sample::sessions::Sessions;
 use crate::sample::system::{Snapshot, SystemReader};
+use crate::trace::Trace;
 
 /// Quality with which a quantity can be measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -107,6 +108,7 @@ pub fn examine() -> Result<Examination, RecorderError> {
     abilities.push(taskstats_state(&taskstats_cost));
     abilities.push(ends(&root));
     abilities.push(block_delay(&root));
+    abilities.push(trace());
     abilities.push(groups(&root));
     abilities.push(sessions(&system, &root));
     abilities.push(graphics(&Gpu::examine(&root)));
@@ -379,6 +381,29 @@ fn ends(root: &Root) -> Ability {
             State::Partly,
             format!("no exit messages ({error}): their CPU time counts for the user who waited for them"),
             Some("run as root outside containers, or give CAP_NET_ADMIN, with Linux 5.19 or later"),
+        ),
+    }
+}
+
+/// Whether programs in the kernel can count where the time of tasks goes: attached for a moment.
+fn trace() -> Ability {
+    let item = "slices and waits of tasks by kind (--trace)";
+    match Trace::open(By::Uid) {
+        Ok(trace) => {
+            let missing = trace.missing().map(|(quantity, why)| format!("; {quantity} not: {why}"));
+            let evidence = format!(
+                "by programs at the tracepoints of the scheduler and of disks{}",
+                missing.collect::<String>()
+            );
+            ability(item, State::Measured, evidence, None)
+        }
+        Err(error) => ability(
+            item,
+            State::Absent,
+            error.to_string(),
+            Some(
+                "without it, run_delay_s from schedstat and io_delay_s from delay accounting say how long users and commands waited",
+            ),
         ),
     }
 }

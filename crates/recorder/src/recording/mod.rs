@@ -36,6 +36,7 @@ use crate::sample::modes::{ModeSampler, Modes, why_unsampled};
 use crate::sample::rows::{Interval, SystemSheets};
 use crate::sample::system::{Snapshot, SystemReader};
 use crate::sample::usage_rows::UsageSheets;
+use crate::trace::Trace;
 
 /// Period at which old parts are removed, and at which the facts of a session may be written to its log.
 const HOUSEKEEPING: Duration = Duration::from_secs(60);
@@ -149,6 +150,8 @@ struct Tables {
     interfaces: TableId,
     presence: TableId,
     groups: TableId,
+    /// Declared only where it is recorded.
+    latencies: Option<TableId>,
 }
 
 /// The previous sample.
@@ -167,6 +170,7 @@ pub(crate) struct Recorder<C> {
     /// `None` where the kernel does not permit it.
     modes: Option<ModeSampler>,
     watch: Watch,
+    trace: Option<Trace>,
     devices: Devices,
     differences: Differences,
     sheets: SystemSheets,
@@ -212,6 +216,7 @@ impl<C: Clock> Recorder<C> {
                 .ok()
         });
         let watch = Watch::open(&root, options).map_err(|source| cannot_watch(options, source))?;
+        let trace = options.trace.then(|| Trace::open(options.by)).transpose()?;
         let sheets = SystemSheets::default();
         let usage = UsageSheets::new(watch.waits(), options.commands_max);
         let people = People::open(&root, options)?;
@@ -227,6 +232,7 @@ impl<C: Clock> Recorder<C> {
             interfaces: open.declare(sheets.interfaces.schema.clone())?,
             presence: open.declare(presence)?,
             groups: open.declare(groups)?,
+            latencies: trace.as_ref().map(|trace| open.declare(trace.sheet.schema.clone())).transpose()?,
         };
         drop(open);
         Ok(Recorder {
@@ -235,6 +241,7 @@ impl<C: Clock> Recorder<C> {
             system,
             modes,
             watch,
+            trace,
             devices: Devices::new(&root),
             differences: Differences::new(host::long_bits()),
             sheets,
@@ -409,6 +416,9 @@ impl<C: Clock> Recorder<C> {
             .watch
             .sample(since, moment, &snapshot.stat)
             .map_err(|source| RecorderError::Processes { path: "/proc".into(), source })?;
+        if let Some(trace) = &mut self.trace {
+            trace.sample();
+        }
         self.people.sample(since, moment);
         // Read again: stopped or starved in between, the recorder gives users the time of a longer interval.
         let reading_s = self.system.exact_since(&snapshot).map(|ns| ns as f64 * 1e-9);
@@ -432,6 +442,9 @@ impl<C: Clock> Recorder<C> {
         if self.watch.take_losses() > 0 {
             let detail = "processes ended faster than their ends could be read: what was not read counts for who waited";
             open.incident("exits_lost", detail)?;
+        }
+        if let Some(losses) = self.trace.as_mut().map(Trace::take_losses) {
+            losses.tell(&mut open)?;
         }
         let after = Previous { moment, snapshot, modes };
         for _ in 0..self.people.groups.take_gone() {
@@ -534,7 +547,7 @@ impl<C: Clock> Recorder<C> {
     }
 
     /// Rows of users, their commands and control groups, and the CPU time of users where that is not the processes' [s].
-    fn rows_of_people(&mut self, interval: Interval) -> (Option<f64>, [(TableId, Vec<Row>); 4]) {
+    fn rows_of_people(&mut self, interval: Interval) -> (Option<f64>, Vec<(TableId, Vec<Row>)>) {
         let (mut users, mut commands) = match &self.watch {
             Watch::Each(each) => (
                 self.usage.user_rows(interval, &each.census),
@@ -542,20 +555,22 @@ impl<C: Clock> Recorder<C> {
             ),
             Watch::Count(_) => (Vec::new(), Vec::new()),
         };
-        // Both tables: whoever asks for pseudonyms asks for them everywhere.
-        let people = self.people.rows(
-            interval,
-            &self.watch,
-            [(&self.usage.users.schema, &mut users), (&self.usage.commands.schema, &mut commands)],
-            |user| self.usage.user_row(interval, user, &Account::default()),
-        );
+        let mut latencies = self.trace.as_ref().map_or_else(Vec::new, |trace| trace.rows(interval));
+        let traced = self.trace.as_ref().map(|trace| (&trace.sheet.schema, &mut latencies));
+        let of_users = [(&self.usage.users.schema, &mut users), (&self.usage.commands.schema, &mut commands)];
+        // All tables: whoever asks for pseudonyms asks for them everywhere.
+        let people =
+            self.people.rows(interval, &self.watch, of_users.into_iter().chain(traced).collect(), |user| {
+                self.usage.user_row(interval, user, &Account::default())
+            });
         let tables = self.tables;
-        let rows = [
+        let mut rows = vec![
             (tables.users, users),
             (tables.commands, commands),
             (tables.presence, people.presence),
             (tables.groups, people.groups),
         ];
+        rows.extend(tables.latencies.map(|table| (table, latencies)));
         (people.attributed_s, rows)
     }
 
@@ -579,6 +594,9 @@ impl<C: Clock> Recorder<C> {
             facts.insert("sessions".into(), json!(self.system.sessions.name()));
             facts.insert("mode_period_s".into(), json!(self.modes.as_ref().map(ModeSampler::period_s)));
             facts.insert("missing".into(), json!(self.system.missing));
+            if let Some(trace) = &self.trace {
+                facts.insert("trace".into(), trace.to_json());
+            }
         }
         facts
     }
@@ -586,9 +604,14 @@ impl<C: Clock> Recorder<C> {
 
 /// Error for processes that cannot be read. With a method requested by name, the option is at fault.
 fn cannot_watch(options: &RecordOptions, source: io::Error) -> RecorderError {
-    if options.method == Method::Taskstats {
-        let problem = format!("{source}: run as root, give CAP_NET_ADMIN, or use --method auto");
-        return RecorderError::Option { option: "method", given: "taskstats".into(), problem };
+    let needed = match options.method {
+        Method::Taskstats => Some(("taskstats", "CAP_NET_ADMIN")),
+        Method::Iterator => Some(("iterator", "CAP_BPF and CAP_PERFMON")),
+        Method::Auto | Method::Procfs => None,
+    };
+    if let Some((given, capability)) = needed {
+        let problem = format!("{source}: run as root, give {capability}, or use --method auto");
+        return RecorderError::Option { option: "method", given: given.into(), problem };
     }
     let path = Root::new(&options.root).path("/proc").display().to_string();
     RecorderError::Processes { path, source }
