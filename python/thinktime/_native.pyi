@@ -332,6 +332,7 @@ class _RecordOptions(TypedDict, total=False):
     commands: int
     arguments: bool
     trace: bool
+    trace_events: bool
     mode_sampling: bool
     gauges_every_s: float | None
     anonymous: bool

@@ -134,6 +134,55 @@ def test_what_the_trace_counts_is_what_the_kernel_counted(program, tmp_path, loa
     assert found["run_queue_wait", "started"][0] >= 10 + 20 - unseen
 
 
+QUANTITIES = {
+    "dispatch": "run_queue_wait",
+    "switch_out": "slice",
+    "wake_up": "wait",
+    "block_completion": "block_io",
+}
+"""Quantity of `latencies` that an event measures."""
+
+
+def test_events_add_up_to_what_was_counted_and_tell_of_every_thread(tmp_path, load):
+    log = tmp_path / "log"
+    lines, _ = record(PROGRAMS["static"], log, load, "--trace-events")
+    assert Log.open(log).check() == []
+    told = facts(log)
+    assert told["events_lost"] == 0
+    events = Log.open(log).events().collect()
+    assert events.height == told["events"]
+    assert events["time"].is_sorted()
+    mine = events.filter(pl.col("command") == LOAD)
+    sums = {}
+    for kind, reason, amount in mine.select("kind", "reason", "amount").drop_nulls("amount").iter_rows():
+        if kind in QUANTITIES:
+            count, total_s = sums.get((QUANTITIES[kind], reason), (0, 0.0))
+            sums[QUANTITIES[kind], reason] = (count + 1, total_s + amount)
+    counted = of_load(log)
+    assert sums.keys() == counted.keys()
+    for key, (count, total_s) in counted.items():
+        assert sums[key][0] == count, key
+        assert sums[key][1] == pytest.approx(total_s, abs=1e-9 * count), key
+    # One program, whose processes begin and end: ten works, twenty children of one, a thread of another.
+    kinds = dict(mine.group_by("kind").len().iter_rows())
+    assert kinds["exec"] == 1
+    begun = mine.filter(kind="fork")
+    assert begun.filter(pl.col("task") == pl.col("process")).height == 10 + 20
+    assert begun.filter(pl.col("task") != pl.col("process")).height == 1
+    assert kinds["exit"] == 1 + 10 + 20 + 1
+    # What each thread did follows from its events: it leaves a CPU that it was given.
+    unseen = told["beginnings_unseen"]
+    broken = 0
+    for (task,), of_task in mine.filter(pl.col("kind").is_in(["dispatch", "switch_out"])).group_by("task"):
+        kinds = of_task["kind"].to_list()
+        broken += sum(one == other for one, other in zip(kinds, kinds[1:], strict=False))
+        assert of_task["process"].n_unique() == 1, task
+    assert broken <= unseen
+    # Neither arguments nor contents: the folder was both.
+    texts = [name for name, kind in events.schema.items() if kind == pl.String]
+    assert not any(events[name].str.contains(tmp_path.name, literal=True).any() for name in texts)
+
+
 def test_durations_are_those_of_their_users_and_have_pseudonyms_where_names_are_hidden(tmp_path, load):
     log = tmp_path / "log"
     record(PROGRAMS["python"], log, load, "--anonymous")

@@ -31,6 +31,58 @@ impl Event {
         EVENTS.get(usize::from(self.kind)).copied().unwrap_or("unknown")
     }
 
+    /// Unit of the amount: symbol or noun.
+    pub fn unit(&self) -> &'static str {
+        if self.is_size() { "byte" } else { "s" }
+    }
+
+    /// The amount in this unit.
+    pub fn amount_in_unit(&self) -> Option<f64> {
+        let scale = if self.is_size() { 1.0 } else { 1e-9 };
+        self.amount.map(|amount| amount as f64 * scale)
+    }
+
+    fn is_size(&self) -> bool {
+        self.kind() == "block_issue"
+    }
+
+    /// Bytes of an event that is kept aside.
+    pub const BYTES: usize = EVENT_BYTES;
+
+    /// The event as bytes.
+    pub fn to_bytes(&self) -> [u8; EVENT_BYTES] {
+        let mut bytes = [0; EVENT_BYTES];
+        bytes[..8].copy_from_slice(&self.time_ns.to_ne_bytes());
+        bytes[8..16].copy_from_slice(&self.amount.unwrap_or(u64::MAX).to_ne_bytes());
+        bytes[16..20].copy_from_slice(&self.task.to_ne_bytes());
+        bytes[20..24].copy_from_slice(&self.process.to_ne_bytes());
+        bytes[24..26].copy_from_slice(&self.account.to_ne_bytes());
+        bytes[26..28].copy_from_slice(&self.cpu.to_ne_bytes());
+        (bytes[28], bytes[29]) = (self.kind, self.reason);
+        bytes
+    }
+
+    /// The event that these bytes hold; `None` if they are too few.
+    pub fn of_bytes(bytes: &[u8]) -> Option<Event> {
+        let (time, rest) = bytes.split_first_chunk()?;
+        let (amount, rest) = rest.split_first_chunk()?;
+        let (task, rest) = rest.split_first_chunk()?;
+        let (process, rest) = rest.split_first_chunk()?;
+        let (account, rest) = rest.split_first_chunk()?;
+        let (cpu, rest) = rest.split_first_chunk()?;
+        let amount = u64::from_ne_bytes(*amount);
+        Some(Event {
+            time_ns: u64::from_ne_bytes(*time),
+            amount: (amount != u64::MAX).then_some(amount),
+            task: u32::from_ne_bytes(*task),
+            process: u32::from_ne_bytes(*process),
+            account: u16::from_ne_bytes(*account),
+            cpu: u16::from_ne_bytes(*cpu),
+            kind: *rest.first()?,
+            reason: *rest.get(1)?,
+        })
+    }
+
     /// How that ended which the amount measures; `None` where there is no choice.
     pub fn reason(&self) -> Option<&'static str> {
         reason_of_event(usize::from(self.kind), usize::from(self.reason))

@@ -221,6 +221,15 @@ impl Tracer {
         }
     }
 
+    /// Accounts that are open, with their numbers; number 0 is that of those who found no room.
+    pub fn accounts(&self) -> impl Iterator<Item = (u16, Account)> {
+        let is_open = |number: usize| {
+            number == 0 || self.accounts.u32(number * ACCOUNT_BYTES + STATE) == ACCOUNT_READY
+        };
+        let open = (0..ACCOUNTS).filter(move |number| is_open(*number));
+        open.map(|number| (number as u16, Account::read(&self.accounts, number)))
+    }
+
     /// Durations that ended since the reading before, by owner, program, quantity, reason and bucket.
     pub fn read(&mut self) -> Vec<Latency> {
         let mut latencies = Vec::new();
@@ -228,13 +237,9 @@ impl Tracer {
         if taken == 0 {
             return latencies;
         }
-        for account in 0..ACCOUNTS {
-            let at = account * ACCOUNT_BYTES;
-            // Account 0 is never opened: it is always there.
-            if account > 0 && self.accounts.u32(at + STATE) != ACCOUNT_READY {
-                continue;
-            }
-            let of = Account::read(&self.accounts, account);
+        let accounts: Vec<_> = self.accounts().collect();
+        for (account, of) in accounts {
+            let at = usize::from(account) * ACCOUNT_BYTES;
             for number in 0..KINDS {
                 let slot = self.accounts.u32(at + SLOTS + 4 * number);
                 if slot == 0 || slot as usize >= self.histograms_per_cpu {

@@ -64,6 +64,10 @@ Trace = Annotated[
         help="Count in the kernel where the time of tasks goes: slices, waits by kind, requests of disks.",
     ),
 ]
+TraceEvents = Annotated[
+    bool,
+    typer.Option("--trace-events", help="The same, and write every event: 5 to 20 bytes for each in the log."),
+]
 NoModeSampling = Annotated[
     bool,
     typer.Option(
@@ -148,6 +152,7 @@ def command(
     commands: Commands = 20,
     arguments: Arguments = False,
     trace: Trace = False,
+    trace_events: TraceEvents = False,
     no_mode_sampling: NoModeSampling = False,
     gauges_every: GaugesEvery = "30s",
     anonymous: Anonymous = False,
@@ -190,13 +195,7 @@ def command(
 
     if resume and force:
         raise InputError("--resume --force: one appends to a log, the other replaces it; give one of them")
-    if duration and parse_seconds(duration, "--duration") > LONGEST_S:
-        raise InputError(f"--duration {duration}: is longer than 100 years; omit it to record until Ctrl-C")
-    if keep_days is not None and not 0.0 < keep_days < math.inf:
-        raise InputError(f"--keep-days {keep_days:g}: give a number of days above 0")
-    if math.isnan(jitter):
-        # A range of Typer's has it.
-        raise InputError("--jitter nan: give a number from 0 to 0.45")
+    _check(duration, keep_days, jitter)
     options = RecordOptions(
         interval_s=parse_seconds(interval, "--interval"),
         duration_s=parse_seconds(duration, "--duration") if duration else None,
@@ -207,6 +206,7 @@ def command(
         commands=commands,
         arguments=arguments,
         trace=trace,
+        trace_events=trace_events,
         mode_sampling=not no_mode_sampling,
         gauges_every_s=parse_seconds(gauges_every, "--gauges-every"),
         anonymous=anonymous,
@@ -232,6 +232,17 @@ def command(
         messages.lines([*_lines(summary, output), *([watch.words] if watch else [])])
     if summary["samples_lost"]:
         raise typer.Exit(1)
+
+
+def _check(duration: str, keep_days: float | None, jitter: float) -> None:
+    """Refuse what no recording can have."""
+    if duration and parse_seconds(duration, "--duration") > LONGEST_S:
+        raise InputError(f"--duration {duration}: is longer than 100 years; omit it to record until Ctrl-C")
+    if keep_days is not None and not 0.0 < keep_days < math.inf:
+        raise InputError(f"--keep-days {keep_days:g}: give a number of days above 0")
+    if math.isnan(jitter):
+        # A range of Typer's has it.
+        raise InputError("--jitter nan: give a number from 0 to 0.45")
 
 
 def _for_size(options: RecordOptions, context: typer.Context) -> RecordOptions:
@@ -322,6 +333,9 @@ def _lines(summary: _RecordSummary, output: Path) -> list[str]:
         dropped = summary["dropped_intervals"]
         were = "interval was" if dropped == 1 else "intervals were"
         lines.append(f"{dropped} {were} dropped; see incidents in the manifest")
+    events = facts.get("trace", {}).get("events")
+    if events is not None:
+        lines.append(f"{events} events in the log, {facts['trace']['events_lost']} lost")
     busy = facts["busy"]
     if busy is not None and busy["disagree"]:
         lines.append(

@@ -55,6 +55,8 @@ class RecordOptions:
     trace: bool = False
     """True to count in the kernel where the time of tasks goes, into table ``latencies``; needs root, or
     CAP_BPF and CAP_PERFMON."""
+    trace_events: bool = False
+    """True to trace and to write every event, into table ``events``."""
     mode_sampling: bool = True
     """True to sample the modes of the CPUs out of step with the tick, where the kernel permits it."""
     gauges_every_s: float = 30.0
@@ -87,6 +89,7 @@ class RecordOptions:
             "commands": self.commands,
             "arguments": self.arguments,
             "trace": self.trace,
+            "trace_events": self.trace_events,
             "mode_sampling": self.mode_sampling,
             "gauges_every_s": self.gauges_every_s,
             "anonymous": self.anonymous,

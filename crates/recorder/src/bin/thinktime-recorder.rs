@@ -125,6 +125,9 @@ struct Record {
     /// Count in the kernel where the time of tasks goes: slices, waits for a CPU and other waits, requests of disks.
     #[arg(long)]
     trace: bool,
+    /// The same, and write every event to the log: each switch, wake-up, start and end of a task, each request of a disk.
+    #[arg(long)]
+    trace_events: bool,
     /// Do not sample which mode each CPU is in; this needs root and costs an interrupt every few milliseconds.
     #[arg(long)]
     no_mode_sampling: bool,
@@ -204,7 +207,8 @@ impl Record {
             duration: self.duration,
             commands_max: self.commands,
             arguments: self.arguments,
-            trace: self.trace,
+            trace: self.trace || self.trace_events,
+            trace_events: self.trace_events,
             mode_sampling: !self.no_mode_sampling,
             jitter: self.jitter,
             seed: self.seed,

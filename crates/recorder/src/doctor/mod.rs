@@ -388,7 +388,7 @@ fn ends(root: &Root) -> Ability {
 /// Whether programs in the kernel can count where the time of tasks goes: attached for a moment.
 fn trace() -> Ability {
     let item = "slices and waits of tasks by kind (--trace)";
-    match Trace::open(By::Uid) {
+    match Trace::open(By::Uid, false) {
         Ok(trace) => {
             let missing = trace.missing().map(|(quantity, why)| format!("; {quantity} not: {why}"));
             let evidence = format!(

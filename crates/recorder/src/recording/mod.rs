@@ -28,7 +28,7 @@ use crate::processes::watch::{ProcessTotals, Watch};
 use crate::recording::control::{Control, Progress};
 use crate::recording::exports::Exports;
 use crate::recording::lateness::{Clocks, Cycle, Meter};
-use crate::recording::options::RecordOptions;
+use crate::recording::options::{Anonymity, RecordOptions};
 use crate::recording::summary::Tally;
 use crate::sample::counters::Differences;
 use crate::sample::devices::Devices;
@@ -126,6 +126,7 @@ fn record_all(
         control.notice(&notice);
     }
     let outcome = recorder.run(writer, control);
+    let outcome = outcome.and(recorder.finish_trace(writer, control));
     // Also after an error: the samples that were taken stand in the manifest wherever it can be written.
     let facts = recorder.facts();
     let written = locked(writer).set("recorder", facts.clone());
@@ -216,7 +217,7 @@ impl<C: Clock> Recorder<C> {
                 .ok()
         });
         let watch = Watch::open(&root, options).map_err(|source| cannot_watch(options, source))?;
-        let trace = options.trace.then(|| Trace::open(options.by)).transpose()?;
+        let mut trace = options.trace.then(|| Trace::open(options.by, options.trace_events)).transpose()?;
         let sheets = SystemSheets::default();
         let usage = UsageSheets::new(watch.waits(), options.commands_max);
         let people = People::open(&root, options)?;
@@ -234,7 +235,13 @@ impl<C: Clock> Recorder<C> {
             groups: open.declare(groups)?,
             latencies: trace.as_ref().map(|trace| open.declare(trace.sheet.schema.clone())).transpose()?,
         };
+        let events =
+            options.trace_events.then(|| open.declare(thinktime_log::vocabulary::events())).transpose()?;
+        let folder = open.dir().to_owned();
         drop(open);
+        if let Some((trace, events)) = trace.as_mut().zip(events) {
+            trace.begin(writer, events, &folder, options.anonymity != Anonymity::Named);
+        }
         Ok(Recorder {
             options: options.clone(),
             clock,
@@ -439,17 +446,8 @@ impl<C: Clock> Recorder<C> {
             self.system.missing.entry(failure.name).or_insert(failure.reason);
             open.incident("source_failed", &detail)?;
         }
-        if self.watch.take_losses() > 0 {
-            let detail = "processes ended faster than their ends could be read: what was not read counts for who waited";
-            open.incident("exits_lost", detail)?;
-        }
-        if let Some(losses) = self.trace.as_mut().map(Trace::take_losses) {
-            losses.tell(&mut open)?;
-        }
+        self.tell_losses(&mut open)?;
         let after = Previous { moment, snapshot, modes };
-        for _ in 0..self.people.groups.take_gone() {
-            open.incident("group_vanished", "a group's last interval is in the groups above it alone")?;
-        }
         if let Some(before) = self.before.take() {
             let elapsed = Elapsed::between(before.moment, moment);
             if is_whole(&mut open, elapsed, &before.snapshot, &after.snapshot)? {
@@ -475,6 +473,21 @@ impl<C: Clock> Recorder<C> {
         Ok(verified.map(drop)?)
     }
 
+    /// Counts what was lost since the sample before among the incidents.
+    fn tell_losses(&mut self, writer: &mut LogWriter) -> Result<(), RecorderError> {
+        if self.watch.take_losses() > 0 {
+            let detail = "processes ended faster than their ends could be read: what was not read counts for who waited";
+            writer.incident("exits_lost", detail)?;
+        }
+        if let Some(losses) = self.trace.as_mut().map(Trace::take_losses) {
+            losses.tell(writer)?;
+        }
+        for _ in 0..self.people.groups.take_gone() {
+            writer.incident("group_vanished", "a group's last interval is in the groups above it alone")?;
+        }
+        Ok(())
+    }
+
     /// Rows of all tables for one interval.
     fn rows(
         &mut self,
@@ -489,7 +502,7 @@ impl<C: Clock> Recorder<C> {
             length_s: elapsed.length_s(),
             tick_s: 1.0 / host::clock_ticks() as f64,
         };
-        let (attributed_s, of_people) = self.rows_of_people(interval);
+        let (attributed_s, of_people) = self.rows_of_people(interval, after.moment);
         let modes = before.modes.zip(after.modes);
         let after = &after.snapshot;
         let system =
@@ -547,7 +560,7 @@ impl<C: Clock> Recorder<C> {
     }
 
     /// Rows of users, their commands and control groups, and the CPU time of users where that is not the processes' [s].
-    fn rows_of_people(&mut self, interval: Interval) -> (Option<f64>, Vec<(TableId, Vec<Row>)>) {
+    fn rows_of_people(&mut self, interval: Interval, now: Moment) -> (Option<f64>, Vec<(TableId, Vec<Row>)>) {
         let (mut users, mut commands) = match &self.watch {
             Watch::Each(each) => (
                 self.usage.user_rows(interval, &each.census),
@@ -556,13 +569,20 @@ impl<C: Clock> Recorder<C> {
             Watch::Count(_) => (Vec::new(), Vec::new()),
         };
         let mut latencies = self.trace.as_ref().map_or_else(Vec::new, |trace| trace.rows(interval));
-        let traced = self.trace.as_ref().map(|trace| (&trace.sheet.schema, &mut latencies));
-        let of_users = [(&self.usage.users.schema, &mut users), (&self.usage.commands.schema, &mut commands)];
+        let (numbers, mut unlabelled) = self.trace.as_ref().map(Trace::unlabelled).unwrap_or_default();
         // All tables: whoever asks for pseudonyms asks for them everywhere.
-        let people =
-            self.people.rows(interval, &self.watch, of_users.into_iter().chain(traced).collect(), |user| {
-                self.usage.user_row(interval, user, &Account::default())
-            });
+        let mut named =
+            vec![(&self.usage.users.schema, &mut users), (&self.usage.commands.schema, &mut commands)];
+        if let Some(trace) = &self.trace {
+            let schema = &trace.sheet.schema;
+            named.extend([(schema, &mut latencies), (schema, &mut unlabelled)]);
+        }
+        let people = self.people.rows(interval, &self.watch, named, |user| {
+            self.usage.user_row(interval, user, &Account::default())
+        });
+        if let Some(trace) = &mut self.trace {
+            trace.label(now.wall_ns - now.monotonic_ns, numbers, &unlabelled);
+        }
         let tables = self.tables;
         let mut rows = vec![
             (tables.users, users),
@@ -572,6 +592,14 @@ impl<C: Clock> Recorder<C> {
         ];
         rows.extend(tables.latencies.map(|table| (table, latencies)));
         (people.attributed_s, rows)
+    }
+
+    /// Writes the events that wait, of a trace that has them.
+    fn finish_trace(&mut self, writer: &SharedWriter, control: &Control) -> Result<(), RecorderError> {
+        let Some(trace) = &mut self.trace else { return Ok(()) };
+        let finished = trace.finish(|progress| control.notice(&progress));
+        trace.take_losses().tell(&mut locked(writer))?;
+        Ok(finished?)
     }
 
     fn progress(&mut self, start_ns: i64) -> Progress {

@@ -60,6 +60,8 @@ pub struct RecordOptions {
     pub arguments: bool,
     /// Programs in the kernel count where the time of tasks goes.
     pub trace: bool,
+    /// The same, and every event is written.
+    pub trace_events: bool,
     /// The modes of the CPUs are sampled, where the kernel permits it.
     pub mode_sampling: bool,
     /// Time between two readings of what changes slowly: who is there, and the memory of users and groups.
@@ -90,6 +92,7 @@ impl Default for RecordOptions {
             commands_max: 20,
             arguments: false,
             trace: false,
+            trace_events: false,
             mode_sampling: true,
             gauges_every: Duration::from_secs(30),
             anonymity: Anonymity::Named,
@@ -115,6 +118,7 @@ pub struct GivenOptions {
     commands: Option<usize>,
     arguments: bool,
     trace: bool,
+    trace_events: bool,
     mode_sampling: Option<bool>,
     gauges_every_s: Option<f64>,
     anonymous: bool,
@@ -144,7 +148,8 @@ impl TryFrom<GivenOptions> for RecordOptions {
             method: given.method,
             commands_max: given.commands.unwrap_or(default.commands_max),
             arguments: given.arguments,
-            trace: given.trace,
+            trace: given.trace || given.trace_events,
+            trace_events: given.trace_events,
             mode_sampling: given.mode_sampling.unwrap_or(default.mode_sampling),
             gauges_every: given
                 .gauges_every_s
@@ -247,6 +252,7 @@ impl RecordOptions {
             "commands": self.commands_max,
             "arguments": self.arguments,
             "trace": self.trace,
+            "trace_events": self.trace_events,
             "mode_sampling": self.mode_sampling,
             "gauges_every_s": self.gauges_every.as_secs_f64(),
             // Not the path of the key, which may be a name.
