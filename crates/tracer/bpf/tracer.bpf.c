@@ -179,6 +179,14 @@ INLINE struct account *account_of(struct task_struct *process, struct task *task
     return map_lookup(&accounts, &index);
 }
 
+/* The account that a task had when it left its CPU: it has done nothing since. */
+INLINE struct account *last_account_of(struct task_struct *process, struct task *task)
+{
+    u32 index = task->account;
+
+    return index ? map_lookup(&accounts, &index) : account_of(process, task);
+}
+
 static __attribute__((noinline)) u32 open_histogram(struct account *account, u32 kind)
 {
     struct shared *of_all = totals();
@@ -346,7 +354,7 @@ INLINE void arrives(struct task_struct *process, u64 now, u32 cpu)
 
     if (!task)
         return;
-    struct account *account = account_of(process, task);
+    struct account *account = last_account_of(process, task);
     if (!account)
         return;
     u8 reason = task->reason;
@@ -410,7 +418,7 @@ INLINE int wakes(struct task_struct *process, u32 is_new)
     task->state = TASK_IS_QUEUED;
     task->since_ns = now;
     if (wants_events) {
-        account_of(process, task);
+        last_account_of(process, task);
         tell(EVENT_WAKE_UP, task->reason, process->pid, process->tgid, task->account, now, waited_ns, this_cpu());
     }
     return 0;

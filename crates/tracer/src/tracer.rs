@@ -223,9 +223,8 @@ impl Tracer {
 
     /// Accounts that are open, with their numbers; number 0 is that of those who found no room.
     pub fn accounts(&self) -> impl Iterator<Item = (u16, Account)> {
-        let is_open = |number: usize| {
-            number == 0 || self.accounts.u32(number * ACCOUNT_BYTES + STATE) == ACCOUNT_READY
-        };
+        let is_open =
+            |number: usize| number == 0 || self.accounts.u32(number * ACCOUNT_BYTES + STATE) == ACCOUNT_READY;
         let open = (0..ACCOUNTS).filter(move |number| is_open(*number));
         open.map(|number| (number as u16, Account::read(&self.accounts, number)))
     }

@@ -19,6 +19,7 @@ use crate::kernel::host;
 use crate::people::wtmpdb::Wtmpdb;
 use crate::processes::exits::Exits;
 use crate::processes::gpu::{Gpu, Sources};
+use crate::processes::iterator::Iterator as ThreadIterator;
 use crate::processes::procfs::Procfs;
 use crate::processes::taskstats::Taskstats;
 use crate::processes::watch::scan_cost_s;
@@ -105,6 +106,7 @@ pub fn examine() -> Result<Examination, RecorderError> {
     // The abilities above are judged by the scan of /proc, before taskstats fills `scan` again.
     let processes = scan.processes.len();
     let taskstats_cost = scan_cost_of(taskstats, &mut scan);
+    let iterator_cost = scan_cost_of(ThreadIterator::open(&root, By::Uid), &mut scan);
     abilities.push(taskstats_state(&taskstats_cost));
     abilities.push(ends(&root));
     abilities.push(block_delay(&root));
@@ -117,6 +119,7 @@ pub fn examine() -> Result<Examination, RecorderError> {
         Cost { item: "system-wide counters", cpu_s: Some(system_cost_s(&mut system)?), note: String::new() },
         cost("counters by user, from /proc", &procfs_cost),
         cost("counters by user, by taskstats", &taskstats_cost),
+        cost("counters by user, by an iterator", &iterator_cost),
     ];
     Ok(Examination { machine: host::describe(&root), abilities, costs, processes })
 }

@@ -23,8 +23,12 @@ use crate::kernel::clock::{Clock, SystemClock};
 
 /// Time between two looks at the rings: a tenth of that in which the busiest CPU would fill its own.
 const LOOK: Duration = Duration::from_millis(10);
-/// Events of a part. Its rows are made in a few tenths of a second, in which a sample may have to wait for the log.
+/// Events of a part.
 const PART_EVENTS: usize = 1 << 19;
+/// The same while samples are taken, which have to wait for the log in the tenth of a second that its rows take.
+const PART_MEANWHILE: usize = 1 << 17;
+/// Time that is left to them between two parts.
+const PAUSE: Duration = Duration::from_millis(5);
 /// Age at which a smaller part is made, so that a reader sees what happened.
 const PART_AGE: Duration = Duration::from_secs(60);
 /// Parts that wait in memory; more wait in files.
@@ -167,11 +171,11 @@ impl Stream {
         locked(&self.shared.queue).is_complete = true;
         self.shared.changed.notify_all();
         let Some(writer) = self.writer.take() else { return Ok(()) };
-        let mut told = Instant::now();
+        let (mut told, mut done) = (Instant::now(), 0);
         while !writer.is_finished() {
             std::thread::sleep(LOOK);
-            if told.elapsed() >= TELL {
-                told = Instant::now();
+            if told.elapsed() >= TELL && self.written() > done {
+                (told, done) = (Instant::now(), self.written());
                 let all = self.shared.read.load(Ordering::Acquire).max(1);
                 let share = 100.0 * self.written() as f64 / all as f64;
                 tell(format!("writing {all} events to the log: {share:.0} % done"));
@@ -298,12 +302,7 @@ impl Waiting {
 }
 
 /// Makes parts of what waits, until the reader has ended.
-fn write(
-    shared: &Shared,
-    writer: &SharedWriter,
-    table: TableId,
-    is_anonymous: bool,
-) -> Result<(), LogError> {
+fn write(shared: &Shared, writer: &SharedWriter, table: TableId, is_anonymous: bool) -> Result<(), LogError> {
     let schema = vocabulary::events();
     let mut numbers = is_anonymous.then(Numbers::default);
     while let Some(waiting) = next(shared) {
@@ -318,15 +317,18 @@ fn write(
         drop(queue);
         let end_ns = shared.end_ns.load(Ordering::Acquire);
         events.retain(|event| (begin_ns..=end_ns).contains(&(event.time_ns as i64)));
-        if events.is_empty() {
-            continue;
-        }
         let offset_ns = shared.offset_ns.load(Ordering::Acquire);
         let labels = locked(&shared.labels).clone();
-        let batch = batch(&schema, &events, &labels, offset_ns, numbers.as_mut());
-        // A writer whose other user panicked still holds only complete blocks.
-        writer.lock().unwrap_or_else(PoisonError::into_inner).write_part(table, [Ok(batch)])?;
-        shared.written.fetch_add(events.len() as u64, Ordering::AcqRel);
+        let is_complete = locked(&shared.queue).is_complete;
+        for events in events.chunks(if is_complete { PART_EVENTS } else { PART_MEANWHILE }) {
+            let batch = batch(&schema, events, &labels, offset_ns, numbers.as_mut());
+            // A writer whose other user panicked still holds only complete blocks.
+            writer.lock().unwrap_or_else(PoisonError::into_inner).write_part(table, [Ok(batch)])?;
+            shared.written.fetch_add(events.len() as u64, Ordering::AcqRel);
+            if !is_complete {
+                std::thread::sleep(PAUSE);
+            }
+        }
     }
     Ok(())
 }
