@@ -1,8 +1,8 @@
 """What tracing costs a load of switches of tasks, beside `perf record` of the same events in the same run.
 
-On each CPU two processes pass a byte to and fro, so that the machine does nothing but switch: the work that is the most that
-tracing can cost. Rounds with and without each tracer alternate, since the speed of a machine drifts; the figure is the
-share of the switches that is lost, by the median of the rounds.
+On each CPU two processes pass a byte to and fro, so that the machine does nothing but switch: the most that
+tracing can cost. Rounds with and without each tracer alternate, since the speed of a machine drifts; the
+figure is the share of the switches that is lost, by the median of the rounds.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
 """`thinktime record --trace` against the kernel's own counters of the same tasks in the same run."""
 
+import itertools
 import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import polars as pl
@@ -53,10 +55,17 @@ def record(program, log, load, *options):
         stderr=subprocess.PIPE,
         text=True,
     )
-    try:
-        while not (log / "manifest.json").is_file() or Log.open(log).samples().collect().height == 0:
+
+    def wait_for(samples):
+        while not (log / "manifest.json").is_file() or Log.open(log).samples().collect().height < samples:
             assert recorder.poll() is None, recorder.stderr.read()
+            time.sleep(0.02)
+
+    try:
+        wait_for(1)
         done = run(str(load), str(folder))
+        # The sample that began before the load ended, and one after it.
+        wait_for(Log.open(log).samples().collect().height + 2)
     finally:
         recorder.terminate()
         output, errors = recorder.communicate(timeout=30)
@@ -145,7 +154,7 @@ QUANTITIES = {
 
 def test_events_add_up_to_what_was_counted_and_tell_of_every_thread(tmp_path, load):
     log = tmp_path / "log"
-    lines, _ = record(PROGRAMS["static"], log, load, "--trace-events")
+    record(PROGRAMS["static"], log, load, "--trace-events")
     assert Log.open(log).check() == []
     told = facts(log)
     assert told["events_lost"] == 0
@@ -175,7 +184,7 @@ def test_events_add_up_to_what_was_counted_and_tell_of_every_thread(tmp_path, lo
     broken = 0
     for (task,), of_task in mine.filter(pl.col("kind").is_in(["dispatch", "switch_out"])).group_by("task"):
         kinds = of_task["kind"].to_list()
-        broken += sum(one == other for one, other in zip(kinds, kinds[1:], strict=False))
+        broken += sum(one == other for one, other in itertools.pairwise(kinds))
         assert of_task["process"].n_unique() == 1, task
     assert broken <= unseen
     # Neither arguments nor contents: the folder was both.

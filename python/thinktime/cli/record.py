@@ -66,7 +66,9 @@ Trace = Annotated[
 ]
 TraceEvents = Annotated[
     bool,
-    typer.Option("--trace-events", help="The same, and write every event: 5 to 20 bytes for each in the log."),
+    typer.Option(
+        "--trace-events", help="The same, and write every event: 5 to 20 bytes for each in the log."
+    ),
 ]
 NoModeSampling = Annotated[
     bool,
