@@ -328,9 +328,11 @@ class _RecordOptions(TypedDict, total=False):
     jitter: float | None
     seed: int | None
     by: Literal["uid", "session", "cgroup", "none"]
-    method: Literal["auto", "procfs", "taskstats"]
+    method: Literal["auto", "procfs", "taskstats", "iterator"]
     commands: int
     arguments: bool
+    trace: bool
+    trace_events: bool
     mode_sampling: bool
     gauges_every_s: float | None
     anonymous: bool

@@ -23,6 +23,7 @@ ITEMS = {
     "control groups",
     "processes that come and go between two samples",
     "time that processes wait for disks and swap",
+    "slices and waits of tasks by kind (--trace)",
 }
 
 

@@ -502,18 +502,25 @@ def test_by_none_looks_at_no_process_and_costs_little(tmp_path):
     assert samples["processes"].min() > 0
 
 
-def test_taskstats_give_the_same_or_say_what_they_need(tmp_path):
-    options = ["-o", str(tmp_path / "run"), "-i", "0.1s", "-d", "1s", "--method", "taskstats"]
+@pytest.mark.parametrize(
+    ("method", "name", "needs"),
+    [
+        ("taskstats", "taskstats, batched", "CAP_NET_ADMIN"),
+        ("iterator", "iterator over threads", "CAP_BPF"),
+    ],
+)
+def test_other_methods_give_the_same_or_say_what_they_need(tmp_path, method, name, needs):
+    options = ["-o", str(tmp_path / "run"), "-i", "0.1s", "-d", "1s", "--method", method]
     done = run(*PROGRAMS["static"], *options)
     if done.returncode == 0:
         recorder = facts(tmp_path / "run")["recorder"]
-        assert recorder["processes"]["method"] == "taskstats, batched"
+        assert recorder["processes"]["method"] == name
         # What the users used is what the machine used: within a tick for each process that ended.
         users = recorder["users"]
         assert abs(users["unattributed_s"]) < 0.1 * users["exact_s"] + 0.2, users
     else:
         assert done.returncode == 2
-        assert "CAP_NET_ADMIN" in done.stderr or "--method auto" in done.stderr
+        assert needs in done.stderr or "--method auto" in done.stderr
 
 
 def test_with_few_descriptors_files_are_opened_anew(tmp_path):

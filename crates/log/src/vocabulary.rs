@@ -503,7 +503,7 @@ pub fn latencies() -> TableSchema {
                 "command",
                 "Name of the program, as the kernel has it; (other) for what found no room in the tables",
             ),
-            label("quantity", "What took the time: run_queue_wait, slice, wait, page_fault or block_io"),
+            label("quantity", "What took the time: run_queue_wait, slice, wait or block_io"),
             label("reason", "How it ended, or what the thread waited for (null where there is no choice)"),
             reading("at_least_s", "s", "Lower bound of the bucket"),
             reading("below_s", "s", "Upper bound of the bucket, outside it (null for the last bucket)"),

@@ -293,8 +293,12 @@ impl LogWriter {
         batches: impl IntoIterator<Item = Result<RecordBatch, ArrowError>>,
     ) -> Result<(), LogError> {
         self.check_open()?;
-        self.seal()?;
-        // The open part takes its number first, so that parts stay in the order of time.
+        // The open part takes its number first, so that parts stay in the order of time. No journal is begun yet: it would
+        // have the number that this part takes.
+        self.seal_or_put_off(false)?;
+        if self.journal.is_some() {
+            return self.refuse_full();
+        }
         let schema = &self.tables[table.0];
         let unreadable =
             |error: ArrowError| LogError::Schema { table: schema.name.clone(), reason: error.to_string() };
@@ -607,12 +611,17 @@ impl LogWriter {
         self.flush_backlog()
     }
 
+    /// The error of a disk that has no room to seal the open part.
+    fn refuse_full(&self) -> Result<(), LogError> {
+        Err(io::Error::from(io::ErrorKind::StorageFull))
+            .at("write", &self.folder.at(&journal_name(self.part)))
+    }
+
     /// An error while blocks wait.
     fn refuse_backlog(&self) -> Result<(), LogError> {
         match self.backlog.is_empty() {
             true => Ok(()),
-            false => Err(io::Error::from(io::ErrorKind::StorageFull))
-                .at("write", &self.folder.at(&journal_name(self.part))),
+            false => self.refuse_full(),
         }
     }
 

@@ -4,6 +4,7 @@ use std::io;
 
 use thinktime_live::LiveError;
 use thinktime_log::LogError;
+use thinktime_tracer::TraceError;
 
 use crate::sample::system::ReadError;
 
@@ -25,6 +26,12 @@ pub enum RecorderError {
     /// An option out of its range.
     #[error("--{option} {given}: {problem}")]
     Option { option: &'static str, given: String, problem: String },
+    /// The machine cannot be traced.
+    #[error(
+        "--trace: {0}; without --trace, run_delay_s and io_delay_s of users and commands say how long they waited for \
+         CPUs and disks"
+    )]
+    Trace(#[from] TraceError),
     /// The recording began and did not end as it should.
     #[error("{source}; {account}")]
     Interrupted { source: Box<RecorderError>, account: String },
@@ -37,7 +44,7 @@ impl RecorderError {
     /// True if the input was wrong (exit status 2), false if the work failed (exit status 1).
     pub fn is_input(&self) -> bool {
         match self {
-            RecorderError::Option { .. } => true,
+            RecorderError::Option { .. } | RecorderError::Trace(_) => true,
             RecorderError::Log(error) => error.is_input(),
             RecorderError::Live(error) => error.is_input(),
             // Whatever was given, it was good enough to begin with.

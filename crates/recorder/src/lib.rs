@@ -12,6 +12,7 @@
 //! proc/        parsers of the files in /proc: bytes in, numbers out, no system call
 //! kernel/      the files of the machine, its clocks, the units of its counters
 //! doctor/      which of these sources work on this machine, and what they cost
+//! trace        where the time of tasks went, as programs in the kernel counted it
 //! live         a recording and, meanwhile, the view of its log
 //! ```
 //!
@@ -38,6 +39,7 @@ pub mod proc;
 pub mod processes;
 mod recording;
 pub mod sample;
+mod trace;
 
 pub use error::RecorderError;
 pub use processes::{By, Method};

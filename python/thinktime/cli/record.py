@@ -42,7 +42,7 @@ By = Annotated[
     typer.Option("--by", help="How to identify users: by uid, login session or cgroup."),
 ]
 Method = Annotated[
-    Literal["auto", "procfs", "taskstats"],
+    Literal["auto", "procfs", "taskstats", "iterator"],
     typer.Option("--method", help="How to read counters by process; auto measures which costs less."),
 ]
 Commands = Annotated[
@@ -56,6 +56,19 @@ Commands = Annotated[
 ]
 Arguments = Annotated[
     bool, typer.Option("--arguments", help="Name commands by their whole line; arguments may be private.")
+]
+Trace = Annotated[
+    bool,
+    typer.Option(
+        "--trace",
+        help="Count in the kernel where the time of tasks goes: slices, waits by kind, requests of disks.",
+    ),
+]
+TraceEvents = Annotated[
+    bool,
+    typer.Option(
+        "--trace-events", help="The same, and write every event: 5 to 20 bytes for each in the log."
+    ),
 ]
 NoModeSampling = Annotated[
     bool,
@@ -140,6 +153,8 @@ def command(
     method: Method = "auto",
     commands: Commands = 20,
     arguments: Arguments = False,
+    trace: Trace = False,
+    trace_events: TraceEvents = False,
     no_mode_sampling: NoModeSampling = False,
     gauges_every: GaugesEvery = "30s",
     anonymous: Anonymous = False,
@@ -170,6 +185,8 @@ def command(
 
       thinktime record -o run --by cgroup --gauges-every 10s
 
+      thinktime record -o run --trace --interval 1s
+
       thinktime record -o run --for size
 
       thinktime record -o /var/lib/thinktime/log --resume --keep-days 30 --keep-bytes 2GB
@@ -180,13 +197,7 @@ def command(
 
     if resume and force:
         raise InputError("--resume --force: one appends to a log, the other replaces it; give one of them")
-    if duration and parse_seconds(duration, "--duration") > LONGEST_S:
-        raise InputError(f"--duration {duration}: is longer than 100 years; omit it to record until Ctrl-C")
-    if keep_days is not None and not 0.0 < keep_days < math.inf:
-        raise InputError(f"--keep-days {keep_days:g}: give a number of days above 0")
-    if math.isnan(jitter):
-        # A range of Typer's has it.
-        raise InputError("--jitter nan: give a number from 0 to 0.45")
+    _check(duration, keep_days, jitter)
     options = RecordOptions(
         interval_s=parse_seconds(interval, "--interval"),
         duration_s=parse_seconds(duration, "--duration") if duration else None,
@@ -196,6 +207,8 @@ def command(
         method=method,
         commands=commands,
         arguments=arguments,
+        trace=trace,
+        trace_events=trace_events,
         mode_sampling=not no_mode_sampling,
         gauges_every_s=parse_seconds(gauges_every, "--gauges-every"),
         anonymous=anonymous,
@@ -221,6 +234,17 @@ def command(
         messages.lines([*_lines(summary, output), *([watch.words] if watch else [])])
     if summary["samples_lost"]:
         raise typer.Exit(1)
+
+
+def _check(duration: str, keep_days: float | None, jitter: float) -> None:
+    """Refuse what no recording can have."""
+    if duration and parse_seconds(duration, "--duration") > LONGEST_S:
+        raise InputError(f"--duration {duration}: is longer than 100 years; omit it to record until Ctrl-C")
+    if keep_days is not None and not 0.0 < keep_days < math.inf:
+        raise InputError(f"--keep-days {keep_days:g}: give a number of days above 0")
+    if math.isnan(jitter):
+        # A range of Typer's has it.
+        raise InputError("--jitter nan: give a number from 0 to 0.45")
 
 
 def _for_size(options: RecordOptions, context: typer.Context) -> RecordOptions:
@@ -311,6 +335,9 @@ def _lines(summary: _RecordSummary, output: Path) -> list[str]:
         dropped = summary["dropped_intervals"]
         were = "interval was" if dropped == 1 else "intervals were"
         lines.append(f"{dropped} {were} dropped; see incidents in the manifest")
+    events = facts.get("trace", {}).get("events")
+    if events is not None:
+        lines.append(f"{events} events in the log, {facts['trace']['events_lost']} lost")
     busy = facts["busy"]
     if busy is not None and busy["disagree"]:
         lines.append(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from thinktime.log.log import LogWriter, Mode
 
 By = Literal["uid", "session", "cgroup", "none"]
-Method = Literal["auto", "procfs", "taskstats"]
+Method = Literal["auto", "procfs", "taskstats", "iterator"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +52,11 @@ class RecordOptions:
     """Most commands with a row of their own in an interval; the others of each user have one row together."""
     arguments: bool = False
     """True to name commands by their whole line. Arguments may be private."""
+    trace: bool = False
+    """True to count in the kernel where the time of tasks goes, into table ``latencies``; needs root, or
+    CAP_BPF and CAP_PERFMON."""
+    trace_events: bool = False
+    """True to trace and to write every event, into table ``events``."""
     mode_sampling: bool = True
     """True to sample the modes of the CPUs out of step with the tick, where the kernel permits it."""
     gauges_every_s: float = 30.0
@@ -83,6 +88,8 @@ class RecordOptions:
             "method": self.method,
             "commands": self.commands,
             "arguments": self.arguments,
+            "trace": self.trace,
+            "trace_events": self.trace_events,
             "mode_sampling": self.mode_sampling,
             "gauges_every_s": self.gauges_every_s,
             "anonymous": self.anonymous,

@@ -12,6 +12,7 @@ mod commands;
 mod interactions;
 mod intervals;
 mod known;
+mod latencies;
 mod manifest;
 mod span;
 mod values;
@@ -30,6 +31,7 @@ use crate::laws::commands::Commands;
 use crate::laws::interactions::Interactions;
 use crate::laws::intervals::Intervals;
 use crate::laws::known::Known;
+use crate::laws::latencies::Latencies;
 use crate::laws::manifest::Machine;
 use crate::laws::span::Extremes;
 use crate::laws::values::Rule;
@@ -129,6 +131,10 @@ pub(crate) const CPUS_ARE_KNOWN: Law =
 /// Sessions and incidents have possible counts and times.
 pub(crate) const POSSIBLE_MANIFEST: Law =
     error("possible_manifest", "restore manifest.json from a copy, or correct the source that wrote the log");
+/// Traced durations are between the bounds of their bucket.
+pub(crate) const LATENCIES_IN_BUCKETS: Law = error("latencies_in_buckets", LEAVE_OUT);
+/// Traced slices of CPU time are within the CPU time of the machine.
+pub(crate) const SLICES_WITHIN_CPU_TIME: Law = error("slices_within_cpu_time", SOURCE);
 /// The facts of the recorder agree with its rows.
 pub(crate) const FACTS_AGREE: Law =
     error("facts_agree", "rows are missing or were added: restore the log from a copy");
@@ -249,6 +255,7 @@ pub(crate) struct Laws<'a> {
     extremes: Extremes,
     interactions: Interactions,
     known: Known,
+    latencies: Latencies,
     report: Report,
 }
 
@@ -289,6 +296,7 @@ impl<'a> Laws<'a> {
             extremes: Extremes::default(),
             interactions: Interactions::default(),
             known: Known::new(manifest),
+            latencies: Latencies::default(),
             report,
         }
     }
@@ -301,12 +309,16 @@ impl<'a> Laws<'a> {
                     self.commands_add_up();
                 }
                 self.extremes.intervals(rows);
+                self.latencies.samples(rows);
                 self.intervals.samples(rows, &self.machine, &mut self.report)
             }
             table @ ("users" | "commands" | "presence" | "groups" | "cpus" | "disks" | "interfaces"
             | "latencies") => {
                 if matches!(table, "users" | "commands") {
                     self.commands.rows(rows);
+                }
+                if table == "latencies" {
+                    self.latencies.rows(rows, &mut self.report);
                 }
                 let log = self.log;
                 let starts = || log.map_or(Some(Vec::new()), |(log, folder)| starts_of(log, folder));
@@ -368,6 +380,7 @@ impl<'a> Laws<'a> {
         self.commands_add_up();
         self.intervals.finish(&self.machine, &mut self.report);
         self.interactions.finish(&self.machine, &mut self.report);
+        self.latencies.finish(&self.machine, &mut self.report);
         self.known.finish(&self.machine, &mut self.report);
         self.extremes.finish(self.manifest, &self.machine, &mut self.report);
         self.machine.facts_agree(self.manifest, self.dir, &self.intervals.totals, &mut self.report);
@@ -472,6 +485,8 @@ mod tests {
             &PARTS_WITHIN_RESPONSE,
             &EVENTS_IN_ORDER,
             &CPUS_ARE_KNOWN,
+            &LATENCIES_IN_BUCKETS,
+            &SLICES_WITHIN_CPU_TIME,
             &POSSIBLE_MANIFEST,
             &FACTS_AGREE,
         ] {

@@ -114,6 +114,7 @@ fn bound(table: &str, column: &Column) -> Bound {
         // it as a signed number.
         (Kind::Gauge, "byte") if column.name == "memory_committed_bytes" => Bound::Constant(COUNT_MAX),
         (Kind::Label, _) if column.name == "cpu" => Bound::Constant(CPU_MAX),
+        (Kind::Label, _) if ["task", "process"].contains(&column.name.as_str()) => Bound::Constant(LEVEL_MAX),
         (Kind::Gauge, "byte") => Bound::Constant(BYTES_MAX),
         (Kind::Gauge, _) => Bound::Constant(LEVEL_MAX),
         _ => Bound::None,

@@ -301,6 +301,42 @@ fn cpu_time_and_waits_are_parts_of_the_response() {
     }
 }
 
+/// Eight intervals have 2 durations each of 0.1 s together, between 0 and 0.1 s; CPUs gave 0.5 s, and 0.1 s to each of three
+/// other states, in each.
+#[test]
+fn durations_lie_in_their_bucket_and_slices_within_the_cpu_time() {
+    let holder = holder();
+    let dir = holder.path().join("log");
+    let bucket = "latencies_in_buckets";
+    let cases: [(&str, Value, &[&str]); 8] = [
+        ("at_least_s", Value::F64(0.05), &[]),
+        ("at_least_s", Value::F64(0.051), &[bucket]),
+        ("at_least_s", Value::F64(0.1), &[bucket]),
+        ("below_s", Value::F64(0.05), &[]),
+        ("below_s", Value::F64(0.049), &[bucket]),
+        ("below_s", Value::Null, &[]),
+        ("count", Value::U64(0), &[bucket]),
+        ("quantity", Value::from("slice"), &[]),
+    ];
+    for (name, value, expected) in cases {
+        let mut tables = sound();
+        let (schema, rows) = tables.iter_mut().find(|(schema, _)| schema.name == "latencies").unwrap();
+        rows[0][schema.position(name).unwrap()] = value;
+        assert_eq!(laws(&check(&dir, &tables)), expected, "{name}");
+    }
+    // CPUs gave 6.4 s: 2 %, and 0.1 s for each of two CPUs, more are possible.
+    for (total_s, expected) in [(6.7, vec![]), (6.75, vec!["slices_within_cpu_time"])] {
+        let mut tables = sound();
+        let (schema, rows) = tables.iter_mut().find(|(schema, _)| schema.name == "latencies").unwrap();
+        for (name, value) in
+            [("quantity", Value::from("slice")), ("below_s", Value::Null), ("total_s", Value::F64(total_s))]
+        {
+            rows[0][schema.position(name).unwrap()] = value;
+        }
+        assert_eq!(laws(&check(&dir, &tables)), expected, "{total_s}");
+    }
+}
+
 /// For each law of amounts, the most that hardware could do in an interval of 1 s (a tenth of the bound), and twice
 /// what it could.
 #[test]

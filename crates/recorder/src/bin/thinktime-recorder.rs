@@ -85,6 +85,7 @@ enum How {
     Auto,
     Procfs,
     Taskstats,
+    Iterator,
 }
 
 /// A duration with a unit, for clap.
@@ -121,6 +122,12 @@ struct Record {
     /// Name commands by their whole line; arguments may be private.
     #[arg(long)]
     arguments: bool,
+    /// Count in the kernel where the time of tasks goes: slices, waits for a CPU and other waits, requests of disks.
+    #[arg(long)]
+    trace: bool,
+    /// The same, and write every event to the log: each switch, wake-up, start and end of a task, each request of a disk.
+    #[arg(long)]
+    trace_events: bool,
     /// Do not sample which mode each CPU is in; this needs root and costs an interrupt every few milliseconds.
     #[arg(long)]
     no_mode_sampling: bool,
@@ -200,6 +207,8 @@ impl Record {
             duration: self.duration,
             commands_max: self.commands,
             arguments: self.arguments,
+            trace: self.trace || self.trace_events,
+            trace_events: self.trace_events,
             mode_sampling: !self.no_mode_sampling,
             jitter: self.jitter,
             seed: self.seed,
@@ -208,6 +217,7 @@ impl Record {
                 How::Auto => Method::Auto,
                 How::Procfs => Method::Procfs,
                 How::Taskstats => Method::Taskstats,
+                How::Iterator => Method::Iterator,
             },
             gauges_every: self.gauges_every,
             anonymity: Anonymity::of(self.anonymous, self.anonymous_key.clone()),

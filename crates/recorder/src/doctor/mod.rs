@@ -19,6 +19,7 @@ use crate::kernel::host;
 use crate::people::wtmpdb::Wtmpdb;
 use crate::processes::exits::Exits;
 use crate::processes::gpu::{Gpu, Sources};
+use crate::processes::iterator::Iterator as ThreadIterator;
 use crate::processes::procfs::Procfs;
 use crate::processes::taskstats::Taskstats;
 use crate::processes::watch::scan_cost_s;
@@ -28,6 +29,7 @@ use crate::sample::exact::ExactTime;
 use crate::sample::modes::{ModeSampler, why_unsampled};
 use crate::sample::sessions::Sessions;
 use crate::sample::system::{Snapshot, SystemReader};
+use crate::trace::Trace;
 
 /// Quality with which a quantity can be measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -104,9 +106,11 @@ pub fn examine() -> Result<Examination, RecorderError> {
     // The abilities above are judged by the scan of /proc, before taskstats fills `scan` again.
     let processes = scan.processes.len();
     let taskstats_cost = scan_cost_of(taskstats, &mut scan);
+    let iterator_cost = scan_cost_of(ThreadIterator::open(&root, By::Uid), &mut scan);
     abilities.push(taskstats_state(&taskstats_cost));
     abilities.push(ends(&root));
     abilities.push(block_delay(&root));
+    abilities.push(trace());
     abilities.push(groups(&root));
     abilities.push(sessions(&system, &root));
     abilities.push(graphics(&Gpu::examine(&root)));
@@ -115,6 +119,7 @@ pub fn examine() -> Result<Examination, RecorderError> {
         Cost { item: "system-wide counters", cpu_s: Some(system_cost_s(&mut system)?), note: String::new() },
         cost("counters by user, from /proc", &procfs_cost),
         cost("counters by user, by taskstats", &taskstats_cost),
+        cost("counters by user, by an iterator", &iterator_cost),
     ];
     Ok(Examination { machine: host::describe(&root), abilities, costs, processes })
 }
@@ -379,6 +384,29 @@ fn ends(root: &Root) -> Ability {
             State::Partly,
             format!("no exit messages ({error}): their CPU time counts for the user who waited for them"),
             Some("run as root outside containers, or give CAP_NET_ADMIN, with Linux 5.19 or later"),
+        ),
+    }
+}
+
+/// Whether programs in the kernel can count where the time of tasks goes: attached for a moment.
+fn trace() -> Ability {
+    let item = "slices and waits of tasks by kind (--trace)";
+    match Trace::open(By::Uid, false) {
+        Ok(trace) => {
+            let missing = trace.missing().map(|(quantity, why)| format!("; {quantity} not: {why}"));
+            let evidence = format!(
+                "by programs at the tracepoints of the scheduler and of disks{}",
+                missing.collect::<String>()
+            );
+            ability(item, State::Measured, evidence, None)
+        }
+        Err(error) => ability(
+            item,
+            State::Absent,
+            error.to_string(),
+            Some(
+                "without it, run_delay_s from schedstat and io_delay_s from delay accounting say how long users and commands waited",
+            ),
         ),
     }
 }

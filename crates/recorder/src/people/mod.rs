@@ -127,18 +127,19 @@ impl People {
         &mut self,
         interval: Interval,
         watch: &Watch,
-        tables: [(&TableSchema, &mut Vec<Row>); 2],
+        mut tables: Vec<(&TableSchema, &mut Vec<Row>)>,
         empty: impl Fn(&str) -> Row,
     ) -> PeopleRows {
-        let [(schema, users), (commands_schema, commands)] = tables;
         let mut made = PeopleRows { presence: Vec::new(), groups: Vec::new(), attributed_s: None };
         if let Watch::Each(each) = watch {
-            if self.by == By::Cgroup {
-                made.attributed_s = rows::by_groups(&mut self.groups, schema, users, &empty);
+            if let Some((schema, users)) = tables.first_mut() {
+                if self.by == By::Cgroup {
+                    made.attributed_s = rows::by_groups(&mut self.groups, schema, users, &empty);
+                }
+                rows::add_gpu(self.gpu.users(), schema, users, &empty);
             }
-            rows::add_gpu(self.gpu.users(), schema, users, &empty);
             let mut shown = BTreeMap::new();
-            for (schema, rows) in [(schema, users), (commands_schema, commands)] {
+            for (schema, rows) in tables {
                 rows::name_users(&mut self.names, &each.census, schema, rows, &mut shown);
             }
             if self.is_beat {

@@ -8,6 +8,7 @@ pub mod census;
 pub mod commands;
 pub mod exits;
 pub mod gpu;
+pub(crate) mod iterator;
 mod listing;
 pub(crate) mod netlink;
 mod nvml;
@@ -38,6 +39,8 @@ pub enum Method {
     Procfs,
     /// taskstats by netlink, in batches; needs CAP_NET_ADMIN.
     Taskstats,
+    /// An iterator in the kernel; needs CAP_BPF and CAP_PERFMON.
+    Iterator,
 }
 
 /// Key by which processes belong to users.

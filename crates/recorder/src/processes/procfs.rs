@@ -53,6 +53,8 @@ pub(crate) struct Process {
     io: Kept,
     /// Exact time of the first thread at the last reading [ns]: unchanged if it has not run.
     pub(super) run_ns: u64,
+    /// The same of all its threads, where the source tells.
+    pub(super) all_ns: u64,
     /// Threads at the last reading.
     pub(super) threads: u32,
     /// Waiting of its threads, once it has had several.
@@ -76,6 +78,7 @@ impl Process {
             stat: Kept::Unopened,
             io: Kept::Unopened,
             run_ns: 0,
+            all_ns: 0,
             threads: 1,
             waited: None,
             reads: 0,
@@ -254,6 +257,12 @@ impl Files {
         Ok(())
     }
 
+    /// Begins the next sample with the processes `pids`, all that there are, in ascending order.
+    pub(super) fn advance_to(&mut self, table: &mut Vec<Process>, pids: &[i32]) {
+        self.samples = self.samples.wrapping_add(1);
+        self.match_table(table, pids);
+    }
+
     /// True if the process has to be read although it has not run.
     pub(super) fn is_due(&self, process: &Process) -> bool {
         // By number: the due ones are spread over the samples, so that no sample costs more than the others.
@@ -333,6 +342,22 @@ impl Files {
                 false
             }
         }
+    }
+
+    /// The same for a process of the table, or a new one that took its number.
+    pub(super) fn read_again(
+        &mut self,
+        scan: &mut Scan,
+        process: &mut Process,
+        sched: Option<ThreadSched>,
+    ) -> bool {
+        if self.read_into(scan, process, sched) {
+            return true;
+        }
+        let pid = process.pid;
+        // Once more with no file open: descriptors stay with the old process.
+        self.close(std::mem::replace(process, Process::new(pid)));
+        self.read_into(scan, process, sched)
     }
 
     /// Removes ended processes from `table` and adds new ones; both lists are in ascending order.

@@ -46,13 +46,8 @@ impl Taskstats {
         }
         // The number of slices is used nowhere below.
         let sched = ThreadSched { run_ns: record.run_ns, wait_ns: record.wait_ns, slices: 0 };
-        if !self.files.read_into(scan, process, Some(sched)) {
-            let pid = process.pid;
-            // Once more with no file open: another process may have taken the number.
-            self.files.close(std::mem::replace(process, Process::new(pid)));
-            if !self.files.read_into(scan, process, Some(sched)) {
-                return false;
-            }
+        if !self.files.read_again(scan, process, Some(sched)) {
+            return false;
         }
         if let Some(facts) = scan.facts.last_mut() {
             facts.swap_wait_ns = Some(process.swap_wait_ns().unwrap_or(record.swap_wait_ns));

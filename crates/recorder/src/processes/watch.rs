@@ -7,6 +7,7 @@ use serde_json::{Value as Json, json};
 
 use super::census::{Census, Surroundings};
 use super::exits::{Departures, Exits};
+use super::iterator::Iterator as ThreadIterator;
 use super::listing::Listing;
 use super::procfs::Procfs;
 use super::taskstats::Taskstats;
@@ -284,6 +285,12 @@ pub(crate) fn has_delays(root: &Root) -> bool {
     root.text("/proc/sys/kernel/task_delayacct").is_some_and(|text| text.trim() != "0")
 }
 
+/// CPU time of a scan below which the iterator is not tried: to load it takes the work of hundreds of such scans [s].
+const CHEAP_S: f64 = 0.5e-3;
+
+/// Opens a source.
+type Open = fn(&Root, By) -> io::Result<Box<dyn ProcessSource + Send>>;
+
 /// The source for `method`; with `Auto`, the one whose scans cost less CPU time here.
 fn choose(
     root: &Root,
@@ -292,20 +299,32 @@ fn choose(
     scan: &mut Scan,
     tried: &mut BTreeMap<String, f64>,
 ) -> io::Result<Box<dyn ProcessSource + Send>> {
-    if method == Method::Taskstats {
-        return Ok(Box::new(Taskstats::open(root, by)?));
+    match method {
+        Method::Taskstats => return Ok(Box::new(Taskstats::open(root, by)?)),
+        Method::Iterator => return Ok(Box::new(ThreadIterator::open(root, by)?)),
+        Method::Procfs | Method::Auto => {}
     }
-    let mut procfs = Procfs::open(root, by)?;
+    let mut chosen: Box<dyn ProcessSource + Send> = Box::new(Procfs::open(root, by)?);
     if method == Method::Procfs || !root.is_machine() {
-        return Ok(Box::new(procfs));
+        return Ok(chosen);
     }
-    let Ok(mut taskstats) = Taskstats::open(root, by) else { return Ok(Box::new(procfs)) };
-    let by_procfs = scan_cost_s(&mut procfs, scan)?;
-    let by_taskstats = scan_cost_s(&mut taskstats, scan)?;
-    tried.insert(procfs.name().into(), by_procfs);
-    tried.insert(taskstats.name().into(), by_taskstats);
-    let mut chosen: Box<dyn ProcessSource + Send> =
-        if by_taskstats < by_procfs { Box::new(taskstats) } else { Box::new(procfs) };
+    let mut least_s = scan_cost_s(chosen.as_mut(), scan)?;
+    tried.insert(chosen.name().into(), least_s);
+    let others: [(f64, Open); 2] = [
+        (0.0, |root, by| Ok(Box::new(Taskstats::open(root, by)?))),
+        (CHEAP_S, |root, by| Ok(Box::new(ThreadIterator::open(root, by)?))),
+    ];
+    for (worthwhile_s, open) in others {
+        if least_s < worthwhile_s {
+            continue;
+        }
+        let Ok(mut source) = open(root, by) else { continue };
+        let cost_s = scan_cost_s(source.as_mut(), scan)?;
+        tried.insert(source.name().into(), cost_s);
+        if cost_s < least_s {
+            (least_s, chosen) = (cost_s, source);
+        }
+    }
     // The census was given none of these scans: without this, idle processes would be missing from it.
     chosen.refresh_all();
     Ok(chosen)

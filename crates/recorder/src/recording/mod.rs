@@ -28,7 +28,7 @@ use crate::processes::watch::{ProcessTotals, Watch};
 use crate::recording::control::{Control, Progress};
 use crate::recording::exports::Exports;
 use crate::recording::lateness::{Clocks, Cycle, Meter};
-use crate::recording::options::RecordOptions;
+use crate::recording::options::{Anonymity, RecordOptions};
 use crate::recording::summary::Tally;
 use crate::sample::counters::Differences;
 use crate::sample::devices::Devices;
@@ -36,6 +36,7 @@ use crate::sample::modes::{ModeSampler, Modes, why_unsampled};
 use crate::sample::rows::{Interval, SystemSheets};
 use crate::sample::system::{Snapshot, SystemReader};
 use crate::sample::usage_rows::UsageSheets;
+use crate::trace::Trace;
 
 /// Period at which old parts are removed, and at which the facts of a session may be written to its log.
 const HOUSEKEEPING: Duration = Duration::from_secs(60);
@@ -125,6 +126,7 @@ fn record_all(
         control.notice(&notice);
     }
     let outcome = recorder.run(writer, control);
+    let outcome = outcome.and(recorder.finish_trace(writer, control));
     // Also after an error: the samples that were taken stand in the manifest wherever it can be written.
     let facts = recorder.facts();
     let written = locked(writer).set("recorder", facts.clone());
@@ -149,6 +151,8 @@ struct Tables {
     interfaces: TableId,
     presence: TableId,
     groups: TableId,
+    /// Declared only where it is recorded.
+    latencies: Option<TableId>,
 }
 
 /// The previous sample.
@@ -167,6 +171,7 @@ pub(crate) struct Recorder<C> {
     /// `None` where the kernel does not permit it.
     modes: Option<ModeSampler>,
     watch: Watch,
+    trace: Option<Trace>,
     devices: Devices,
     differences: Differences,
     sheets: SystemSheets,
@@ -212,6 +217,7 @@ impl<C: Clock> Recorder<C> {
                 .ok()
         });
         let watch = Watch::open(&root, options).map_err(|source| cannot_watch(options, source))?;
+        let mut trace = options.trace.then(|| Trace::open(options.by, options.trace_events)).transpose()?;
         let sheets = SystemSheets::default();
         let usage = UsageSheets::new(watch.waits(), options.commands_max);
         let people = People::open(&root, options)?;
@@ -227,14 +233,22 @@ impl<C: Clock> Recorder<C> {
             interfaces: open.declare(sheets.interfaces.schema.clone())?,
             presence: open.declare(presence)?,
             groups: open.declare(groups)?,
+            latencies: trace.as_ref().map(|trace| open.declare(trace.sheet.schema.clone())).transpose()?,
         };
+        let events =
+            options.trace_events.then(|| open.declare(thinktime_log::vocabulary::events())).transpose()?;
+        let folder = open.dir().to_owned();
         drop(open);
+        if let Some((trace, events)) = trace.as_mut().zip(events) {
+            trace.begin(writer, events, &folder, options.anonymity != Anonymity::Named);
+        }
         Ok(Recorder {
             options: options.clone(),
             clock,
             system,
             modes,
             watch,
+            trace,
             devices: Devices::new(&root),
             differences: Differences::new(host::long_bits()),
             sheets,
@@ -409,6 +423,9 @@ impl<C: Clock> Recorder<C> {
             .watch
             .sample(since, moment, &snapshot.stat)
             .map_err(|source| RecorderError::Processes { path: "/proc".into(), source })?;
+        if let Some(trace) = &mut self.trace {
+            trace.sample();
+        }
         self.people.sample(since, moment);
         // Read again: stopped or starved in between, the recorder gives users the time of a longer interval.
         let reading_s = self.system.exact_since(&snapshot).map(|ns| ns as f64 * 1e-9);
@@ -429,14 +446,8 @@ impl<C: Clock> Recorder<C> {
             self.system.missing.entry(failure.name).or_insert(failure.reason);
             open.incident("source_failed", &detail)?;
         }
-        if self.watch.take_losses() > 0 {
-            let detail = "processes ended faster than their ends could be read: what was not read counts for who waited";
-            open.incident("exits_lost", detail)?;
-        }
+        self.tell_losses(&mut open)?;
         let after = Previous { moment, snapshot, modes };
-        for _ in 0..self.people.groups.take_gone() {
-            open.incident("group_vanished", "a group's last interval is in the groups above it alone")?;
-        }
         if let Some(before) = self.before.take() {
             let elapsed = Elapsed::between(before.moment, moment);
             if is_whole(&mut open, elapsed, &before.snapshot, &after.snapshot)? {
@@ -462,6 +473,21 @@ impl<C: Clock> Recorder<C> {
         Ok(verified.map(drop)?)
     }
 
+    /// Counts what was lost since the sample before among the incidents.
+    fn tell_losses(&mut self, writer: &mut LogWriter) -> Result<(), RecorderError> {
+        if self.watch.take_losses() > 0 {
+            let detail = "processes ended faster than their ends could be read: what was not read counts for who waited";
+            writer.incident("exits_lost", detail)?;
+        }
+        if let Some(losses) = self.trace.as_mut().map(Trace::take_losses) {
+            losses.tell(writer)?;
+        }
+        for _ in 0..self.people.groups.take_gone() {
+            writer.incident("group_vanished", "a group's last interval is in the groups above it alone")?;
+        }
+        Ok(())
+    }
+
     /// Rows of all tables for one interval.
     fn rows(
         &mut self,
@@ -476,7 +502,7 @@ impl<C: Clock> Recorder<C> {
             length_s: elapsed.length_s(),
             tick_s: 1.0 / host::clock_ticks() as f64,
         };
-        let (attributed_s, of_people) = self.rows_of_people(interval);
+        let (attributed_s, of_people) = self.rows_of_people(interval, after.moment);
         let modes = before.modes.zip(after.modes);
         let after = &after.snapshot;
         let system =
@@ -534,7 +560,7 @@ impl<C: Clock> Recorder<C> {
     }
 
     /// Rows of users, their commands and control groups, and the CPU time of users where that is not the processes' [s].
-    fn rows_of_people(&mut self, interval: Interval) -> (Option<f64>, [(TableId, Vec<Row>); 4]) {
+    fn rows_of_people(&mut self, interval: Interval, now: Moment) -> (Option<f64>, Vec<(TableId, Vec<Row>)>) {
         let (mut users, mut commands) = match &self.watch {
             Watch::Each(each) => (
                 self.usage.user_rows(interval, &each.census),
@@ -542,21 +568,38 @@ impl<C: Clock> Recorder<C> {
             ),
             Watch::Count(_) => (Vec::new(), Vec::new()),
         };
-        // Both tables: whoever asks for pseudonyms asks for them everywhere.
-        let people = self.people.rows(
-            interval,
-            &self.watch,
-            [(&self.usage.users.schema, &mut users), (&self.usage.commands.schema, &mut commands)],
-            |user| self.usage.user_row(interval, user, &Account::default()),
-        );
+        let mut latencies = self.trace.as_ref().map_or_else(Vec::new, |trace| trace.rows(interval));
+        let (numbers, mut unlabelled) = self.trace.as_ref().map(Trace::unlabelled).unwrap_or_default();
+        // All tables: whoever asks for pseudonyms asks for them everywhere.
+        let mut named =
+            vec![(&self.usage.users.schema, &mut users), (&self.usage.commands.schema, &mut commands)];
+        if let Some(trace) = &self.trace {
+            let schema = &trace.sheet.schema;
+            named.extend([(schema, &mut latencies), (schema, &mut unlabelled)]);
+        }
+        let people = self.people.rows(interval, &self.watch, named, |user| {
+            self.usage.user_row(interval, user, &Account::default())
+        });
+        if let Some(trace) = &mut self.trace {
+            trace.label(now.wall_ns - now.monotonic_ns, numbers, &unlabelled);
+        }
         let tables = self.tables;
-        let rows = [
+        let mut rows = vec![
             (tables.users, users),
             (tables.commands, commands),
             (tables.presence, people.presence),
             (tables.groups, people.groups),
         ];
+        rows.extend(tables.latencies.map(|table| (table, latencies)));
         (people.attributed_s, rows)
+    }
+
+    /// Writes the events that wait, of a trace that has them.
+    fn finish_trace(&mut self, writer: &SharedWriter, control: &Control) -> Result<(), RecorderError> {
+        let Some(trace) = &mut self.trace else { return Ok(()) };
+        let finished = trace.finish(|progress| control.notice(&progress));
+        trace.take_losses().tell(&mut locked(writer))?;
+        Ok(finished?)
     }
 
     fn progress(&mut self, start_ns: i64) -> Progress {
@@ -579,6 +622,9 @@ impl<C: Clock> Recorder<C> {
             facts.insert("sessions".into(), json!(self.system.sessions.name()));
             facts.insert("mode_period_s".into(), json!(self.modes.as_ref().map(ModeSampler::period_s)));
             facts.insert("missing".into(), json!(self.system.missing));
+            if let Some(trace) = &self.trace {
+                facts.insert("trace".into(), trace.to_json());
+            }
         }
         facts
     }
@@ -586,9 +632,14 @@ impl<C: Clock> Recorder<C> {
 
 /// Error for processes that cannot be read. With a method requested by name, the option is at fault.
 fn cannot_watch(options: &RecordOptions, source: io::Error) -> RecorderError {
-    if options.method == Method::Taskstats {
-        let problem = format!("{source}: run as root, give CAP_NET_ADMIN, or use --method auto");
-        return RecorderError::Option { option: "method", given: "taskstats".into(), problem };
+    let needed = match options.method {
+        Method::Taskstats => Some(("taskstats", "CAP_NET_ADMIN")),
+        Method::Iterator => Some(("iterator", "CAP_BPF and CAP_PERFMON")),
+        Method::Auto | Method::Procfs => None,
+    };
+    if let Some((given, capability)) = needed {
+        let problem = format!("{source}: run as root, give {capability}, or use --method auto");
+        return RecorderError::Option { option: "method", given: given.into(), problem };
     }
     let path = Root::new(&options.root).path("/proc").display().to_string();
     RecorderError::Processes { path, source }

@@ -58,6 +58,10 @@ pub struct RecordOptions {
     pub commands_max: usize,
     /// Commands are named by their whole line, with its arguments, which may be private.
     pub arguments: bool,
+    /// Programs in the kernel count where the time of tasks goes.
+    pub trace: bool,
+    /// The same, and every event is written.
+    pub trace_events: bool,
     /// The modes of the CPUs are sampled, where the kernel permits it.
     pub mode_sampling: bool,
     /// Time between two readings of what changes slowly: who is there, and the memory of users and groups.
@@ -87,6 +91,8 @@ impl Default for RecordOptions {
             method: Method::Auto,
             commands_max: 20,
             arguments: false,
+            trace: false,
+            trace_events: false,
             mode_sampling: true,
             gauges_every: Duration::from_secs(30),
             anonymity: Anonymity::Named,
@@ -111,6 +117,8 @@ pub struct GivenOptions {
     method: Method,
     commands: Option<usize>,
     arguments: bool,
+    trace: bool,
+    trace_events: bool,
     mode_sampling: Option<bool>,
     gauges_every_s: Option<f64>,
     anonymous: bool,
@@ -140,6 +148,8 @@ impl TryFrom<GivenOptions> for RecordOptions {
             method: given.method,
             commands_max: given.commands.unwrap_or(default.commands_max),
             arguments: given.arguments,
+            trace: given.trace || given.trace_events,
+            trace_events: given.trace_events,
             mode_sampling: given.mode_sampling.unwrap_or(default.mode_sampling),
             gauges_every: given
                 .gauges_every_s
@@ -188,6 +198,15 @@ impl RecordOptions {
                            anonymous; leave out --arguments, or --anonymous and --anonymous-key";
             return Err(wrong("arguments", "true", problem));
         }
+        if self.trace && matches!(self.by, By::Cgroup | By::None) {
+            let problem =
+                "the kernel counts by user or session; use --by uid or --by session, or leave out --trace";
+            return Err(wrong("by", if self.by == By::Cgroup { "cgroup" } else { "none" }, problem));
+        }
+        if self.trace && !Root::new(&self.root).is_machine() {
+            let problem = "is not this machine, and only this machine can be traced; leave out --trace";
+            return Err(wrong("root", self.root.display(), problem));
+        }
         if self.duration == Some(Duration::ZERO) {
             return Err(wrong("duration", "0s", "must be above 0"));
         }
@@ -232,6 +251,8 @@ impl RecordOptions {
             "method": self.method,
             "commands": self.commands_max,
             "arguments": self.arguments,
+            "trace": self.trace,
+            "trace_events": self.trace_events,
             "mode_sampling": self.mode_sampling,
             "gauges_every_s": self.gauges_every.as_secs_f64(),
             // Not the path of the key, which may be a name.

@@ -1,0 +1,99 @@
+"""What tracing costs a load of switches of tasks, beside `perf record` of the same events in the same run.
+
+On each CPU two processes pass a byte to and fro, so that the machine does nothing but switch: the most that
+tracing can cost. Rounds with and without each tracer alternate, since the speed of a machine drifts; the
+figure is the share of the switches that is lost, by the median of the rounds.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from programs import ROOT, build_c
+
+RECORDER = ROOT / "target" / "static" / "thinktime-recorder"
+ROUNDS = 5
+SECONDS = 2.0
+BEGIN_S = 1.5
+"""Time that a tracer has to begin."""
+PERF_EVENTS = "sched:sched_switch,sched:sched_wakeup,sched:sched_wakeup_new"
+
+
+def switches(program: Path) -> float:
+    """Switches a second."""
+    done = subprocess.run([program, str(SECONDS)], check=True, capture_output=True, text=True)
+    return float(done.stdout)
+
+
+@contextmanager
+def running(command: list[str | Path]) -> Iterator[None]:
+    """A tracer at work."""
+    tracer = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        time.sleep(BEGIN_S)
+        if tracer.poll() is not None:
+            raise RuntimeError(f"{command[0]} ended with status {tracer.returncode}")
+        yield
+    finally:
+        tracer.send_signal(signal.SIGINT)
+        tracer.wait()
+
+
+def tracers(folder: Path) -> dict[str, list[str | Path]]:
+    """Command lines by name."""
+    record = [RECORDER, "record", "--force", "--interval", "1s", "-o", folder / "log"]
+    found: dict[str, list[str | Path]] = {
+        "recorded without a trace": record,
+        "traced, aggregated": [*record, "--trace"],
+        "traced, every event": [*record, "--trace-events"],
+    }
+    perf = shutil.which("perf")
+    if perf is not None:
+        found["perf record"] = [perf, "record", "-q", "-a", "-e", PERF_EVENTS, "-o", folder / "perf.data"]
+    return found
+
+
+def row(name: str, ours: float, perf: float | None) -> dict[str, Any]:
+    return {
+        "work": f"switches lost while {name}",
+        "unit": "%",
+        "ours": 100 * ours,
+        "reference": None if perf is None else 100 * perf,
+        "reference_name": None if perf is None else "perf record of switches and wake-ups",
+        "ratio": None if perf is None or ours <= 0 else perf / ours,
+    }
+
+
+def run() -> list[dict[str, Any]]:
+    """Share of the switches that each tracer costs."""
+    if os.geteuid() != 0:
+        print("trace: needs root")
+        return []
+    subprocess.run(["make", "--silent", "static"], check=True, cwd=ROOT)
+    program = build_c("trace_switches")
+    with tempfile.TemporaryDirectory(dir=ROOT / "target") as folder:
+        all_tracers = tracers(Path(folder))
+        lost: dict[str, list[float]] = {name: [] for name in all_tracers}
+        rates = []
+        for _ in range(ROUNDS):
+            for name, command in all_tracers.items():
+                before = switches(program)
+                with running(command):
+                    during = switches(program)
+                after = switches(program)
+                rates += [before, after]
+                lost[name].append(1.0 - 2.0 * during / (before + after))
+    print(f"trace: {statistics.median(rates):,.0f} switches a second without a tracer")
+    shares = {name: statistics.median(rounds) for name, rounds in lost.items()}
+    perf = shares.pop("perf record", None)
+    return [row(name, share, perf) for name, share in shares.items()]

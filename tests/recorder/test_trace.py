@@ -1,0 +1,235 @@
+"""`thinktime record --trace` against the kernel's own counters of the same tasks in the same run."""
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from thinktime.log import Log
+
+ROOT = Path(__file__).parents[2]
+STATIC = ROOT / "target" / "static" / "thinktime-recorder"
+CLI = [sys.executable, "-c", "from thinktime.cli import main; main()"]
+PROGRAMS = {"python": [*CLI, "record"], "static": [str(STATIC), "record"]}
+LOAD = "traced-load"
+"""Name of the load, by which the kernel knows it."""
+WAITS = {"timer", "child", "poll", "futex", "input", "output", "sleep", "io", "page_io", "uninterruptible"}
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root may trace: run the tests as root")
+
+
+def run(*arguments, timeout=60, **more):
+    return subprocess.run(
+        arguments,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=timeout,
+        check=False,
+        **more,
+    )
+
+
+@pytest.fixture(scope="module")
+def load(tmp_path_factory):
+    program = tmp_path_factory.mktemp("load") / LOAD
+    source = Path(__file__).with_name("traced.c")
+    subprocess.run(["cc", "-O2", "-Wall", "-Wextra", "-pthread", "-o", program, source], check=True)
+    return program
+
+
+def record(program, log, load, *options):
+    """Record while the load runs once; its lines, as numbers by what it did."""
+    # A disk and not memory: writing to it is what is waited for.
+    folder = log.parent / "disk"
+    folder.mkdir()
+    recorder = subprocess.Popen(
+        [*program, "-o", str(log), "--interval", "0.5s", "--trace", *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+    def wait_for(samples):
+        while not (log / "manifest.json").is_file() or Log.open(log).samples().collect().height < samples:
+            assert recorder.poll() is None, recorder.stderr.read()
+            time.sleep(0.02)
+
+    try:
+        wait_for(1)
+        done = run(str(load), str(folder))
+        # The sample that began before the load ended, and one after it.
+        wait_for(Log.open(log).samples().collect().height + 2)
+    finally:
+        recorder.terminate()
+        output, errors = recorder.communicate(timeout=30)
+    assert done.returncode == 0, done.stderr
+    assert recorder.returncode == 0, errors
+    names = ("what", "process", "count", "voluntary", "involuntary", "run_ns", "wait_ns")
+    lines = [dict(zip(names, line.split(), strict=True)) for line in done.stdout.splitlines()]
+    frame = pl.DataFrame(lines).with_columns(pl.col(names[1:]).cast(pl.Int64))
+    return frame, output
+
+
+def facts(log):
+    return Log.open(log).manifest["sessions"][-1]["recorder"]["trace"]
+
+
+def of_load(log):
+    """Count and sum [s] of the load's durations, by quantity and reason."""
+    rows = Log.open(log).latencies().filter(pl.col("command") == LOAD).collect()
+    sums = rows.group_by("quantity", "reason").agg(pl.col("count").sum(), pl.col("total_s").sum())
+    return {(quantity, reason): (count, total) for quantity, reason, count, total in sums.iter_rows()}
+
+
+def check_against_the_kernel(log, lines):
+    """The trace of the load against what the kernel counted of each of its threads.
+
+    A process ends after its line: its last slice ends with `exit` and no line has it. A switch of which the
+    kernel does not tell (`beginnings_unseen` counts the gaps) may be one of the load's.
+    """
+    found, unseen = of_load(log), facts(log)["beginnings_unseen"]
+    threads = lines.height
+    slices = {reason: count for (quantity, reason), (count, _) in found.items() if quantity == "slice"}
+    # The parent and the children of `child` print no line; the parent waits for each of the processes.
+    others = 20 * 3 + 2 * lines.height
+    voluntary = sum(count for reason, count in slices.items() if reason in WAITS)
+    assert lines["voluntary"].sum() - unseen <= voluntary <= lines["voluntary"].sum() + others
+    involuntary = slices["preempted"]
+    assert involuntary >= lines["involuntary"].sum() - unseen
+    seconds = {
+        quantity: sum(total for (name, _), (_, total) in found.items() if name == quantity)
+        for quantity in ("slice", "run_queue_wait")
+    }
+    # Of 300 ms that each of three compute, the kernel's clock of tasks leaves out what a hypervisor took.
+    steal = Log.open(log).samples().select(pl.col("steal_s").sum()).collect().item()
+    run_s = 1e-9 * lines["run_ns"].sum()
+    assert run_s * 0.98 - 0.02 * unseen <= seconds["slice"] <= run_s * 1.02 + steal + 0.05 * threads
+    wait_s = 1e-9 * lines["wait_ns"].sum()
+    longest_s = 0.1
+    assert seconds["run_queue_wait"] >= wait_s * 0.98 - longest_s * unseen
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_what_the_trace_counts_is_what_the_kernel_counted(program, tmp_path, load):
+    log = tmp_path / "log"
+    lines, _ = record(PROGRAMS[program], log, load)
+    assert Log.open(log).check() == []
+    told = facts(log)
+    assert (told["durations_lost"], told["accounts_lost"]) == (0, 0)
+    check_against_the_kernel(log, lines)
+    found = of_load(log)
+    # Each wait a known number of times, and at least as long as was asked for.
+    unseen = told["beginnings_unseen"]
+    count, total_s = found["wait", "timer"]
+    assert 100 + 20 - unseen <= count <= 120
+    assert total_s >= (count - 20) * 1e-3
+    count, total_s = found["wait", "poll"]
+    assert 50 - unseen <= count <= 50
+    assert total_s >= count * 2e-3
+    assert 20 - unseen <= found["wait", "child"][0] <= 20 + 10
+    # A thread or process whose turn has come already does not wait for it.
+    assert 0 < found["wait", "futex"][0] <= 4 * 200
+    assert 0 < found["wait", "input"][0] <= 2 * 2000
+    # Who is woken waits for a CPU once: so does who is new.
+    woken = sum(count for (quantity, _), (count, _) in found.items() if quantity == "wait")
+    assert abs(found["run_queue_wait", "woken"][0] - woken) <= unseen
+    assert found["run_queue_wait", "started"][0] >= 10 + 20 - unseen
+
+
+QUANTITIES = {
+    "dispatch": "run_queue_wait",
+    "switch_out": "slice",
+    "wake_up": "wait",
+    "block_completion": "block_io",
+}
+"""Quantity of `latencies` that an event measures."""
+
+
+def test_events_add_up_to_what_was_counted_and_tell_of_every_thread(tmp_path, load):
+    log = tmp_path / "log"
+    record(PROGRAMS["static"], log, load, "--trace-events")
+    assert Log.open(log).check() == []
+    told = facts(log)
+    assert told["events_lost"] == 0
+    events = Log.open(log).events().collect()
+    assert events.height == told["events"]
+    assert events["time"].is_sorted()
+    mine = events.filter(pl.col("command") == LOAD)
+    sums = {}
+    for kind, reason, amount in mine.select("kind", "reason", "amount").drop_nulls("amount").iter_rows():
+        if kind in QUANTITIES:
+            count, total_s = sums.get((QUANTITIES[kind], reason), (0, 0.0))
+            sums[QUANTITIES[kind], reason] = (count + 1, total_s + amount)
+    counted = of_load(log)
+    assert sums.keys() == counted.keys()
+    for key, (count, total_s) in counted.items():
+        assert sums[key][0] == count, key
+        assert sums[key][1] == pytest.approx(total_s, abs=1e-9 * count), key
+    # One program, whose processes begin and end: ten works, twenty children of one, a thread of another.
+    kinds = dict(mine.group_by("kind").len().iter_rows())
+    assert kinds["exec"] == 1
+    begun = mine.filter(kind="fork")
+    assert begun.filter(pl.col("task") == pl.col("process")).height == 10 + 20
+    assert begun.filter(pl.col("task") != pl.col("process")).height == 1
+    assert kinds["exit"] == 1 + 10 + 20 + 1
+    # What each thread did follows from its events: it leaves a CPU that it was given.
+    unseen = told["beginnings_unseen"]
+    broken = 0
+    for (task,), of_task in mine.filter(pl.col("kind").is_in(["dispatch", "switch_out"])).group_by("task"):
+        kinds = of_task["kind"].to_list()
+        broken += sum(one == other for one, other in itertools.pairwise(kinds))
+        assert of_task["process"].n_unique() == 1, task
+    assert broken <= unseen
+    # Neither arguments nor contents: the folder was both.
+    texts = [name for name, kind in events.schema.items() if kind == pl.String]
+    assert not any(events[name].str.contains(tmp_path.name, literal=True).any() for name in texts)
+
+
+def test_durations_are_those_of_their_users_and_have_pseudonyms_where_names_are_hidden(tmp_path, load):
+    log = tmp_path / "log"
+    record(PROGRAMS["python"], log, load, "--anonymous")
+    rows = Log.open(log).latencies().collect()
+    users = set(rows["user"].drop_nulls())
+    assert users
+    assert not any(user.removeprefix("uid:").isdigit() for user in users)
+    assert "root" not in set(rows["name"])
+    # The same as in the tables beside it: root's too, who is in all of them.
+    assert users & set(Log.open(log).users().collect()["user"])
+
+
+@pytest.mark.parametrize(
+    ("options", "named"), [(("--by", "cgroup"), "--by cgroup"), (("--root", "/tmp"), "--root /tmp")]
+)
+def test_what_cannot_be_traced_is_refused(tmp_path, options, named):
+    done = run(*PROGRAMS["python"], "-o", str(tmp_path / "log"), "--trace", *options)
+    assert done.returncode == 2
+    assert named in done.stderr
+    assert not (tmp_path / "log").exists()
+
+
+def test_without_permission_the_recorder_says_what_is_missing_and_what_there_is_instead(tmp_path):
+    tmp_path.chmod(0o777)
+    unprivileged = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+    tool = tmp_path / "recorder"
+    # Root's folders are closed to others.
+    tool.write_bytes(STATIC.read_bytes())
+    tool.chmod(0o755)
+    for folder in tmp_path.parents:
+        if folder.owner() == "root" and folder.is_relative_to("/tmp/pytest-of-root"):
+            folder.chmod(0o755)
+    done = run(*unprivileged, str(tool), "record", "--trace", "-o", str(tmp_path / "log"))
+    assert done.returncode == 2, done.stderr
+    for words in ("CAP_BPF", "CAP_PERFMON", "run_delay_s", "io_delay_s"):
+        assert words in done.stderr
+    examined = json.loads(run(*unprivileged, str(tool), "doctor", "--format", "json").stdout)
+    (trace,) = (ability for ability in examined["abilities"] if "--trace" in ability["item"])
+    assert trace["state"] == "absent"
+    assert "CAP_BPF" in trace["evidence"]
+    assert "run_delay_s" in trace["remedy"]
