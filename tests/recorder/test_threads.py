@@ -27,7 +27,7 @@ def recorded(tmp_path_factory):
     program = folder / "loads"
     subprocess.run(["cc", "-O1", "-pthread", "-o", program, HERE / "loads.c"], check=True)
     no_admin = ["setpriv", "--bounding-set", "-net_admin", "--inh-caps", "-net_admin"]
-    ways = {"procfs": [], "taskstats": [], "files": no_admin}
+    ways = {"procfs": [], "taskstats": [], "iterator": [], "files": no_admin}
     recorders, load = {}, None
     try:
         for way, prefix in ways.items():
@@ -65,7 +65,7 @@ def told(log):
     return rows["cpu_exact_s"].sum(), rows["run_delay_s"].sum()
 
 
-@pytest.mark.parametrize("way", ["procfs", "taskstats", "files"])
+@pytest.mark.parametrize("way", ["procfs", "taskstats", "iterator", "files"])
 def test_threads_wait_as_long_as_their_own_clocks_say(recorded, way):
     logs, cpu_s, wait_s = recorded
     told_cpu_s, told_wait_s = told(logs[way])

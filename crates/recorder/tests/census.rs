@@ -374,6 +374,39 @@ fn what_was_missing_of_commands_is_counted_once_when_their_parents_end() {
     }
 }
 
+/// Without messages, and with a last reading that still names the first of three parents above it which all have ended:
+/// who waited for it is not known, and what it was seen to use is not counted for any of those that may have.
+#[test]
+fn a_sleeper_whose_parents_have_all_ended_counts_once() {
+    for subreaper in [true, false] {
+        let (mut kernel, mut observer) = (Kernel::new(), Observer::new());
+        let above = kernel.fork(1, 7);
+        if subreaper {
+            kernel.subreapers.insert(above);
+        }
+        observer.sample(&mut kernel, &[]);
+        let parents = [kernel.fork(above, 7), 0, 0];
+        let parents = [parents[0], kernel.fork(parents[0], 7), 0];
+        let parents = [parents[0], parents[1], kernel.fork(parents[1], 7)];
+        let sleeper = kernel.fork(parents[2], 7);
+        kernel.run(sleeper, 900 * MS);
+        observer.sample(&mut kernel, &[]);
+        // From now on it sleeps, and is not read.
+        observer.unread.insert(sleeper);
+        for parent in parents.into_iter().rev() {
+            kernel.exit(parent);
+            observer.sample(&mut kernel, &[]);
+        }
+        kernel.exit(sleeper);
+        for _ in 0..3 {
+            observer.sample(&mut kernel, &[]);
+        }
+        let (counted, used) = (observer.total_ns(), kernel.used_ns);
+        assert!(counted <= used + 4 * TICK_NS, "{counted} ns of {used} ns, subreaper {subreaper}");
+        assert!(counted + 100 * MS >= used, "{counted} ns of {used} ns, subreaper {subreaper}");
+    }
+}
+
 /// As in a container, or below the manager of a user's services: a process ends before its parent, which ends without
 /// waiting, and is left to one above that takes orphans in. Or the parent ends first.
 #[test]

@@ -136,6 +136,8 @@ pub struct Census {
     /// Debts that may be those of a process farther above.
     pub(super) left: Vec<Left>,
     pub(super) accounts: BTreeMap<Key, Account>,
+    /// Parents of processes that ended lately, and for how many samples each has been here.
+    pub(super) gone: BTreeMap<i32, (i32, usize)>,
     /// Parents of processes that the last step found ended after its scan.
     pub(super) ended_after_scan: BTreeMap<i32, i32>,
     /// Processes that ended at the end of the last interval and that its scan did not find.
@@ -175,6 +177,7 @@ impl Census {
             debts: BTreeMap::new(),
             left: Vec::new(),
             accounts: BTreeMap::new(),
+            gone: BTreeMap::new(),
             ended_after_scan: BTreeMap::new(),
             unseen: BTreeMap::new(),
             states: BTreeMap::new(),

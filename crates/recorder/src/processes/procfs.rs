@@ -260,6 +260,7 @@ impl Files {
     /// Begins the next sample with the processes `pids`, all that there are, in ascending order.
     pub(super) fn advance_to(&mut self, table: &mut Vec<Process>, pids: &[i32]) {
         self.samples = self.samples.wrapping_add(1);
+        self.thread_waits.begin();
         self.match_table(table, pids);
     }
 

@@ -28,6 +28,8 @@ use super::usage::{Usage, lifetime};
 
 /// Samples for which a debt is kept: a parent that waits does so within an interval or two.
 const DEBT_SAMPLES: usize = 3;
+/// Samples for which the parent of a process that ended is known: within these, its children are read again.
+const GONE_SAMPLES: usize = 2 * DEBT_SAMPLES;
 /// Owners of a debt: more have no share in what was not counted.
 const OWNERS_MAX: usize = 1024;
 /// Processes above one that are looked at.
@@ -337,14 +339,21 @@ impl Census {
 
     /// Enters usage already counted for ended processes as debts of the processes that waited for them.
     pub(super) fn owe(&mut self, ended: &[Entry], unseen: &[Unseen]) {
-        let mut parents = std::mem::take(&mut self.ended_after_scan);
+        let after_scan = std::mem::take(&mut self.ended_after_scan);
         if ended.is_empty() && unseen.is_empty() {
             return;
         }
+        // Of a process that does not run, the last reading may name a parent that ended some samples ago.
+        let mut parents: BTreeMap<i32, i32> =
+            self.gone.iter().map(|(pid, (above, _))| (*pid, *above)).collect();
+        parents.extend(after_scan);
         let hidden: BTreeMap<i32, i32> =
             unseen.iter().filter(|one| one.pid != 0).map(|one| (one.pid, one.parent)).collect();
         parents.extend(&hidden);
         parents.extend(ended.iter().map(|entry| (entry.pid, entry.facts.stat.parent)));
+        for (pid, above) in &parents {
+            self.gone.entry(*pid).or_insert((*above, 0));
+        }
         // A parent that ended too either had waited for it, and its own parent inherited the totals, or left it to
         // one that takes orphans in. The loop is bounded because process numbers are used again and could form a ring.
         let waiter_above = |parent: i32| {
@@ -654,6 +663,10 @@ impl Census {
 
     /// Gives up debts that are old: the totals will never contain them, because nobody waited for the child.
     pub(super) fn age_debts(&mut self) {
+        self.gone.retain(|_, (_, age)| {
+            *age += 1;
+            *age <= GONE_SAMPLES
+        });
         self.left.retain_mut(|left| {
             left.age += 1;
             left.age < DEBT_SAMPLES

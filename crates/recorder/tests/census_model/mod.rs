@@ -236,6 +236,8 @@ pub struct Observer {
     pub ended_before: usize,
     /// The kernel tells it the end of every process.
     pub is_told: bool,
+    /// Processes that do not run, and are not read again.
+    pub unread: BTreeSet<i32>,
 }
 
 impl Observer {
@@ -249,6 +251,7 @@ impl Observer {
             bytes: 0,
             ended_before: 0,
             is_told: false,
+            unread: BTreeSet::new(),
         }
     }
 
@@ -262,8 +265,10 @@ impl Observer {
                     kernel.exit(*ending);
                 }
             }
-            if let Some(facts) = kernel.facts(pid) {
-                self.scan.changed(pid, facts);
+            match kernel.facts(pid) {
+                Some(_) if self.unread.contains(&pid) => self.scan.unchanged(pid),
+                Some(facts) => self.scan.changed(pid, facts),
+                None => {}
             }
         }
         let mut departures = std::mem::take(&mut kernel.departures);
