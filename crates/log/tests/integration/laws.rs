@@ -240,7 +240,8 @@ fn neighbouring_rows_that_are_exchanged_are_found() {
 fn requests_to_stacked_disks_are_counted_below_them() {
     let holder = holder();
     let dir = holder.path().join("log");
-    let cases: [(&[(&str, u64)], u64, bool); 11] = [
+    type Case = (&'static [(&'static str, u64)], u64, bool);
+    let cases: [Case; 11] = [
         (&[("sda", 100)], 100, true),
         (&[("sda", 100)], 99, false),
         (&[("sda", 100)], 101, false),

@@ -140,7 +140,7 @@ impl ThreadWaits {
             let Ok(file) = openat(&folder, format!("{thread}/schedstat"), flags, Mode::empty()) else {
                 continue;
             };
-            let read = read_once(&std::fs::File::from(file), &mut self.buffer).ok();
+            let read = read_once(std::fs::File::from(file), &mut self.buffer).ok();
             let parsed = read.and_then(|text| schedstat::parse_thread(text, "schedstat").ok());
             waits.extend(parsed.map(|sched| (thread, sched.wait_ns)));
         }
