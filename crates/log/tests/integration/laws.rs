@@ -541,3 +541,30 @@ fn rows_that_are_not_sealed_are_found_in_their_journal() {
         [(dir.join("samples/part-000001.parquet"), "row 1"), (dir.join("journal-000002.ttj"), "row 1")]
     );
 }
+
+/// A part that is written between appended rows takes a number of its own: no row of an open journal is lost or there twice.
+#[test]
+fn parts_between_appended_rows_have_numbers_of_their_own() {
+    let holder = holder();
+    let dir = holder.path().join("log");
+    let tables = sound();
+    let of = |name: &str| tables.iter().find(|(schema, _)| schema.name == name).unwrap();
+    let ((samples, rows), (events, event_rows)) = (of("samples"), of("events"));
+    let session = Session { source: "test".into(), start_us: START_US, ..Session::default() };
+    let mut writer = LogWriter::open(&dir, OpenMode::Create, session).unwrap();
+    let (to_samples, to_events) =
+        (writer.declare(samples.clone()).unwrap(), writer.declare(events.clone()).unwrap());
+    let count = |name: &str| -> usize {
+        let batches = Log::open(&dir).unwrap().read(name).unwrap();
+        batches.iter().map(RecordBatch::num_rows).sum()
+    };
+    for (index, row) in rows.iter().enumerate() {
+        writer.append(vec![(to_samples, vec![row.clone()]), (to_events, event_rows[..1].to_vec())]).unwrap();
+        writer.write_part(to_events, [Ok(batch(events, &event_rows[..2]))]).unwrap();
+        // Both into one journal, and a reader at any moment.
+        writer.append(vec![(to_events, event_rows[..1].to_vec())]).unwrap();
+        assert_eq!((count("samples"), count("events")), (index + 1, 4 * (index + 1)));
+    }
+    writer.finish().unwrap();
+    assert_eq!((count("samples"), count("events")), (rows.len(), 4 * rows.len()));
+}

@@ -1,6 +1,6 @@
 /* Switches of tasks: on each CPU two processes that pass a byte to and fro through pipes.
  *
- *   trace_switches SECONDS
+ *   tracing_switches SECONDS
  *
  * Prints the switches of all CPUs in a second. Each pass of the byte is one switch, since both processes of a pair are
  * bound to one CPU. They die with their parent, however it ends. */

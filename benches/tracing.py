@@ -77,10 +77,10 @@ def row(name: str, ours: float, perf: float | None) -> dict[str, Any]:
 def run() -> list[dict[str, Any]]:
     """Share of the switches that each tracer costs."""
     if os.geteuid() != 0:
-        print("trace: needs root")
+        print("tracing: needs root")
         return []
     subprocess.run(["make", "--silent", "static"], check=True, cwd=ROOT)
-    program = build_c("trace_switches")
+    program = build_c("tracing_switches")
     with tempfile.TemporaryDirectory(dir=ROOT / "target") as folder:
         all_tracers = tracers(Path(folder))
         lost: dict[str, list[float]] = {name: [] for name in all_tracers}
@@ -93,7 +93,7 @@ def run() -> list[dict[str, Any]]:
                 after = switches(program)
                 rates += [before, after]
                 lost[name].append(1.0 - 2.0 * during / (before + after))
-    print(f"trace: {statistics.median(rates):,.0f} switches a second without a tracer")
+    print(f"tracing: {statistics.median(rates):,.0f} switches a second without a tracer")
     shares = {name: statistics.median(rounds) for name, rounds in lost.items()}
     perf = shares.pop("perf record", None)
     return [row(name, share, perf) for name, share in shares.items()]
