@@ -408,6 +408,20 @@ def write(words: str) -> None:
     PAGE.write_text(f"{before}{BEGIN}\n\n{words}\n\n{END}{rest.split(END)[1]}")
 
 
+def check_machine(extent: Extent, others: float) -> None:
+    """Exit unless the machine has the CPUs, and leaves them alone but for `others` of one."""
+    available = len(os.sched_getaffinity(0))
+    if available < max(extent.cpus):
+        raise SystemExit(f"this machine has {available} CPU; {max(extent.cpus)} are needed")
+    began = busy_s()
+    time.sleep(2.0)
+    busy = (busy_s() - began) / 2.0
+    if busy > others:
+        raise SystemExit(
+            f"others use {busy:.2f} CPU, more than {others:g}: {largest()}. End it, and run this again"
+        )
+
+
 def main() -> int:
     """Status 0 when all runs were made and the tables written."""
     parser = argparse.ArgumentParser(prog="validate", description=__doc__.split("\n", 1)[0])
@@ -416,16 +430,7 @@ def main() -> int:
     parser.add_argument("--no-write", action="store_true", help="print the tables only")
     given = parser.parse_args()
     extent = QUICK if given.quick else Extent()
-    available = len(os.sched_getaffinity(0))
-    if available < max(extent.cpus):
-        raise SystemExit(f"this machine has {available} CPU; {max(extent.cpus)} are needed")
-    began = busy_s()
-    time.sleep(2.0)
-    idle = (busy_s() - began) / 2.0
-    if idle > given.others:
-        raise SystemExit(
-            f"others use {idle:.2f} CPU, more than {given.others:g}: {largest()}. End it, and run this again"
-        )
+    check_machine(extent, given.others)
     runs = [run for load in THINK_S for cpus in extent.cpus for run in _runs(extent, load, cpus)]
     played(runs, extent, given.others)
     words = text(list(compared(extent)), extent, given.others)

@@ -13,15 +13,13 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import os
 import platform
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from validate import Extent, Run, busy_s, largest, played
+from validate import Extent, Run, check_machine, played
 
 from thinktime.errors import InputError
 from thinktime.log import Log
@@ -145,16 +143,7 @@ def main() -> int:
     parser.add_argument("--no-write", action="store_true", help="print the table only")
     given = parser.parse_args()
     extent = Extent(users=USERS, seconds=given.seconds, repetitions=1)
-    available = len(os.sched_getaffinity(0))
-    if available < max(extent.cpus):
-        raise SystemExit(f"this machine has {available} CPU; {max(extent.cpus)} are needed")
-    began = busy_s()
-    time.sleep(2.0)
-    idle = (busy_s() - began) / 2.0
-    if idle > given.others:
-        raise SystemExit(
-            f"others use {idle:.2f} CPU, more than {given.others:g}: {largest()}. End it, and run this again"
-        )
+    check_machine(extent, given.others)
     runs = [
         Run(load=load, users=users, cpus=cpus, repetition=0)
         for load in LOADS
