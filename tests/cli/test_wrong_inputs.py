@@ -68,7 +68,7 @@ CASES: dict[str, str | tuple[str, ...]] = {
     "record --interval -1s -o new": "--interval",
     "record --duration 99999999999999999999h -o new": ("--duration", "99999999999999999999h"),
     "record --by user -o new": ("--by user", "uid, session, cgroup or none"),
-    "record --method perf -o new": "auto, procfs or taskstats",
+    "record --method perf -o new": "auto, procfs, taskstats or iterator",
     "record --jitter 0.9 -o new": ("--jitter 0.9", "0 to 0.45"),
     "record --jitter much -o new": ("--jitter much", "number"),
     "record --jitter nan -o new": "--jitter",
