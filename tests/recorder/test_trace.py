@@ -10,11 +10,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tracing import STATIC, untraceable
 
 from thinktime.log import Log
 
-ROOT = Path(__file__).parents[2]
-STATIC = ROOT / "target" / "static" / "thinktime-recorder"
 CLI = [sys.executable, "-c", "from thinktime.cli import main; main()"]
 PROGRAMS = {"python": [*CLI, "record"], "static": [str(STATIC), "record"]}
 LOAD = "traced-load"
@@ -38,6 +37,8 @@ def run(*arguments, timeout=60, **more):
 
 @pytest.fixture(scope="module")
 def load(tmp_path_factory):
+    if why := untraceable():
+        pytest.skip(why)
     program = tmp_path_factory.mktemp("load") / LOAD
     source = Path(__file__).with_name("traced.c")
     subprocess.run(["cc", "-O2", "-Wall", "-Wextra", "-pthread", "-o", program, source], check=True)
@@ -156,7 +157,8 @@ QUANTITIES = {
 
 def test_events_add_up_to_what_was_counted_and_tell_of_every_thread(tmp_path, load):
     for number in range(ATTEMPTS):
-        log = tmp_path / f"log{number}"
+        log = tmp_path / str(number) / "log"
+        log.parent.mkdir()
         record(PROGRAMS["static"], log, load, "--trace-events")
         assert Log.open(log).check() == []
         told = facts(log)
