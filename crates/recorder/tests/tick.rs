@@ -21,9 +21,19 @@ fn hide(tick_ns: i64, phase_ns: i64, length: Duration) -> f64 {
     (SystemClock.thread_cpu_ns() - before) as f64 * 1e-9
 }
 
+/// Recordings until the CPUs were not full with other work, in which nothing can hide.
+const ATTEMPTS: usize = 5;
+
 #[test]
 fn the_exact_figure_sees_what_hides_between_ticks() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    if !(0..ATTEMPTS).any(|_| sees_what_hides()) {
+        eprintln!("skipped: others kept the CPUs busy in each of {ATTEMPTS} recordings");
+    }
+}
+
+/// Records a load in step with the tick; false if the CPUs were busy with other work.
+fn sees_what_hides() -> bool {
     let tick = try_tick().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let options = RecordOptions {
@@ -40,6 +50,11 @@ fn the_exact_figure_sees_what_hides_between_ticks() {
     let used_s = load.join().unwrap();
     let busy = &summary.facts["busy"];
     let figure = |name: &str| busy[name].as_f64().unwrap();
+    assert!(figure("exact_s") > 0.9 * used_s, "{used_s} s used: {busy}");
+    let cpus = std::thread::available_parallelism().unwrap().get();
+    if figure("exact_s") - used_s > 0.5 * 2.0 * cpus as f64 {
+        return false;
+    }
     let hidden_s = figure("exact_s") - figure("sampled_s");
     // Whatever else runs is in both figures; the tick's chance error on it is the stated one.
     let chance_s = 4.0 * figure("sampling_error_s");
@@ -53,7 +68,7 @@ fn the_exact_figure_sees_what_hides_between_ticks() {
         }
         Accounting::Disturbed => eprintln!("skipped in part: other work at low priority: {tick:?}"),
     }
-    assert!(figure("exact_s") > 0.9 * used_s, "{used_s} s used: {busy}");
+    true
 }
 
 #[test]
