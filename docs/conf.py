@@ -55,7 +55,7 @@ nitpick_ignore_regex = [
     ("py:class", NATIVE),
     # Records that a function hands to another of its package.
     ("py:class", r"thinktime\.predictions\.size\.by_class\.answer\._Shared"),
-    ("py:class", r"thinktime\.sources\.importers\..*\._(Block|Process)"),
+    ("py:class", r"thinktime\.sources\.importers\..*\._(Block|Layout|Process|Task)"),
 ]
 
 pages.write()
