@@ -84,11 +84,15 @@ def missing(architecture: str) -> str:
     needed = [name for name in NEEDED if is_native or name != "systemd-nspawn"]
     if os.geteuid() != 0:
         return "only root can make a root folder and boot it"
+    lacks = []
     if lacking := [NEEDED[name] for name in needed if not shutil.which(name)]:
-        return f"apt install {' '.join(lacking)}"
+        lacks.append(f"apt install {' '.join(lacking)}")
     if not is_native and not runs_here(architecture):
-        return "this kernel does not run its programs: apt install qemu-user-static"
-    return ""
+        lacks.append(
+            "this kernel does not run its programs: apt install qemu-user-static, mount binfmt_misc at "
+            "/proc/sys/fs/binfmt_misc, and register qemu there (systemd-binfmt does both)"
+        )
+    return "; ".join(lacks)
 
 
 def in_root(architecture: str) -> str:
