@@ -19,7 +19,7 @@ use crate::kernel::host;
 use crate::people::wtmpdb::Wtmpdb;
 use crate::processes::exits::Exits;
 use crate::processes::gpu::{Gpu, Sources};
-use crate::processes::iterator::Iterator as ThreadIterator;
+use crate::processes::iterator::ThreadIterator;
 use crate::processes::procfs::Procfs;
 use crate::processes::taskstats::Taskstats;
 use crate::processes::watch::scan_cost_s;

@@ -18,7 +18,7 @@ use crate::proc::schedstat::ThreadSched;
 
 /// Processes by an iterator.
 #[derive(Debug)]
-pub struct Iterator {
+pub struct ThreadIterator {
     threads: Threads,
     files: Files,
     table: Vec<Process>,
@@ -26,16 +26,16 @@ pub struct Iterator {
     pids: Vec<i32>,
 }
 
-impl Iterator {
+impl ThreadIterator {
     /// Loads the iterator; an error if the kernel does not permit it.
-    pub fn open(root: &Root, by: By) -> io::Result<Iterator> {
+    pub fn open(root: &Root, by: By) -> io::Result<ThreadIterator> {
         if !root.is_machine() || !host::is_first_pid_namespace(root) {
             let why = "processes have other numbers here than in the kernel";
             return Err(io::Error::new(io::ErrorKind::Unsupported, why));
         }
         let threads = Threads::open().map_err(io::Error::other)?;
         let files = Files::open(root, by)?;
-        Ok(Iterator { threads, files, table: Vec::new(), all: Vec::new(), pids: Vec::new() })
+        Ok(ThreadIterator { threads, files, table: Vec::new(), all: Vec::new(), pids: Vec::new() })
     }
 
     /// Reads the files of a process that may have changed; false if it has ended or may not be read.
@@ -58,7 +58,7 @@ impl Iterator {
     }
 }
 
-impl ProcessSource for Iterator {
+impl ProcessSource for ThreadIterator {
     fn name(&self) -> &'static str {
         "iterator over threads"
     }
@@ -82,7 +82,7 @@ impl ProcessSource for Iterator {
         table.retain_mut(|process| {
             // There are threads for each process of the table, in its order.
             let threads = of_processes.next().unwrap_or_default();
-            let stays = Iterator::visit(&mut self.files, process, threads, scan);
+            let stays = ThreadIterator::visit(&mut self.files, process, threads, scan);
             if !stays {
                 self.files.close(std::mem::replace(process, Process::new(0)));
             }

@@ -5,8 +5,9 @@
 //! the threads alive are read, and how much each grew is added up.
 //!
 //! # Limitations
-//! From files, what a thread waited between its last reading and its end is lost, and in a sample no more than
-//! [`THREADS_MAX`] threads are read: what the others waited is counted when they are.
+//! From files, what a thread waited between its last reading and its end is lost. No more than [`THREADS_MAX`] threads are
+//! read in a sample, of the processes with the lowest numbers: what those of others waited is counted once there is room
+//! for them, and of a process with more threads than that, never.
 
 use std::io;
 use std::mem::MaybeUninit;

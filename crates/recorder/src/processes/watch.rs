@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 use super::census::{Census, Surroundings};
 use super::exits::{Departures, Exits};
-use super::iterator::Iterator as ThreadIterator;
+use super::iterator::ThreadIterator;
 use super::listing::Listing;
 use super::procfs::Procfs;
 use super::taskstats::Taskstats;

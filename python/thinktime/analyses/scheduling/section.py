@@ -129,8 +129,9 @@ def _sentences(result: Scheduling) -> Iterator[str]:
         most = max(result.slices, key=lambda item: item.n)
         total = sum(item.n for item in result.slices)
         yield (
-            f"Most slices, {shown.quantity(most.n / total, 'share')} of them, ended by: "
-            f"{_word(ENDS, most.name)}; their mean was {shown.estimate(most.mean)}."
+            f'The most frequent end of a slice was "{_word(ENDS, most.name)}", with '
+            f"{shown.quantity(most.n / total, 'share')} of all; such slices lasted "
+            f"{shown.estimate(most.mean)} on average."
         )
 
 
