@@ -128,9 +128,7 @@ def text(found: Sequence[Compared], extent: Extent, most: float) -> str:
     ]
     for one in found:
         # Adding zero drops the sign of an error that rounds to it.
-        errors = " | ".join(
-            f"{round(100 * one.error(of)) + 0:+d} %" for of in ("mean", "p90", "throughput")
-        )
+        errors = " | ".join(f"{round(100 * one.error(of)) + 0:+d} %" for of in ("mean", "p90", "throughput"))
         lines.append(
             f"| {one.load} | {one.users} | {one.source} CPUs | {one.cpus} CPUs "
             f"| {milliseconds(one.measured.mean)} | {milliseconds(one.predicted.mean)} | {errors} |"
