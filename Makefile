@@ -14,7 +14,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # pip takes this 0 as "do not compile": compileall does it later, while the crates are compiled.
 export PIP_NO_COMPILE := 0
 
-.PHONY: help packages demo test thorough fuzz soak attack bench coverage validate verdicts lint audit docs gallery build static format golden lock licences clean
+.PHONY: help packages demo test check thorough fuzz soak attack bench coverage validate verdicts lint audit docs gallery build static format golden lock licences clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -33,6 +33,10 @@ test: build static test-tools ## Run the tests, but for those of `make thorough`
 	$(BIN)/pytest $(ALONE) $(SLEEPY:%=--ignore=%)
 	$(BIN)/pytest --numprocesses 3 --dist loadfile $(SLEEPY)
 	TMPDIR=$(SCRATCH) $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile $(ALONE:%=--ignore=%) $(SLEEPY:%=--ignore=%)
+
+# SINCE=main compares with another state than the last commit.
+check: build ## Lint what changed and run the tests nearest to it, in about a minute
+	$(BIN)/python scripts/check.py $(SINCE:%=--since %)
 
 thorough: export OPENBLAS_NUM_THREADS = 1
 thorough: build static test-tools ## Run the tests that `make test` leaves out because they take long
