@@ -49,6 +49,22 @@ def test_no_line_is_drawn_across_a_gap(tmp_path: Path) -> None:
     assert [(row["t"], row["segment"]) for row in rows] == [(0, 0), (1, 0), (2, 0), (60, 1), (61, 1), (62, 1)]
 
 
+def test_gaps_too_short_to_be_seen_are_counted_and_not_drawn(tmp_path: Path) -> None:
+    """A machine that was stopped every ten seconds, and once for long."""
+    starts = [
+        float(12 * (number // 10) + number % 10 + (9000 if number >= 5000 else 0)) for number in range(10_000)
+    ]
+    log = write(tmp_path / "log", starts, [1.0] * len(starts), [1] * len(starts))
+    data = timeline.over_time(log, ["forks"], [])
+    assert data.gaps == 999
+    assert sorted(set(data.segments)) == [0, 1]
+    assert len(data.starts_s) <= timeline.STRETCHES_MAX + 1
+    # Nothing was counted while nothing was measured: a rate is over the measured time alone.
+    assert data.series["forks"] == pytest.approx([1.0] * len(data.starts_s))
+    rows = TimeAxis.of(data).steps(data.series["forks"])
+    assert [row["segment"] for row in rows].count(1) > 100
+
+
 def test_a_clock_set_back_does_not_turn_time_back(tmp_path: Path) -> None:
     log = write(tmp_path / "log", [100.0, 101.0, 50.0, 51.0], [1.0] * 4, [1, 2, 3, 4])
     data = timeline.over_time(log, ["forks"], [])

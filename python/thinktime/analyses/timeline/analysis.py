@@ -1,8 +1,9 @@
 """Load, CPU time, faults and disk operations over time: samples as series short enough to draw.
 
-A long record is cut into at most `STRETCHES_MAX` stretches with equal numbers of intervals. Counters become
-rates per second, weighted by the measured lengths; gauges become means. A gap in the record starts a new
-segment, so that no line is drawn across a time in which nothing was measured.
+A long record is cut into stretches with equal numbers of intervals: at most `STRETCHES_MAX`, and one more for
+each gap that can be seen. Counters become rates per second, weighted by the measured lengths; gauges become
+means. A gap in the record starts a new segment, so that no line is drawn across a time in which nothing was
+measured; one shorter than the time of the record divided by `STRETCHES_MAX` is too narrow to be drawn.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from thinktime.log import facts
@@ -34,7 +36,9 @@ class Timeline(Result):
     """Start of each stretch, since the start of the record."""
     ends_s: tuple[float, ...]
     segments: tuple[int, ...]
-    """Number of the segment that each stretch belongs to; there is a gap between two segments."""
+    """Number of the segment that each stretch belongs to; a gap that can be seen lies between two."""
+    gaps: int = 0
+    """Number of gaps in the record, those that are too short to be seen included."""
     series: Mapping[str, tuple[float | None, ...]]
     """Values by name of the series; those of counters per second."""
     cpus: int | None = None
@@ -83,12 +87,12 @@ def analyse(log: Log) -> Timeline | NotApplicable:
         return NotApplicable("the log has no samples", "record with `thinktime record`")
     cpus = facts.last_machine(log).whole("cpus", least=1)
     busy = columns.series["cpu_exact_s"] if columns.measured("cpu_exact_s") else _sum(columns, *TICKS)
-    gaps = len(set(columns.segments)) - 1
+    seen = len(set(columns.segments)) - 1
     result = replace(
         columns,
         cpus=cpus,
         caveats=(
-            *((Caveat("gaps", gaps=gaps),) if gaps else ()),
+            *((Caveat("gaps", gaps=columns.gaps, seen=seen),) if columns.gaps else ()),
             *(facts.caveats_of_users(log) if columns.measured("active_users") else ()),
         ),
         series={
@@ -135,12 +139,16 @@ def cut(
     starts_us: Sequence[int], lengths_s: Sequence[float], stretches_max: int
 ) -> tuple[Timeline, list[range]]:
     """Timeline without series for these intervals, and the indices of the intervals of each stretch."""
-    starts_s, segments = _clock(starts_us, lengths_s)
+    starts_s, jumps_s = _clock(starts_us, lengths_s)
+    span_s = starts_s[-1] + lengths_s[-1] if starts_s else 0.0
+    seen = [abs(jump) > span_s / stretches_max for jump in jumps_s]
+    segments = list(accumulate(seen))
     stretches = _stretches(segments, stretches_max)
     timeline = Timeline(
         starts_s=tuple(starts_s[stretch.start] for stretch in stretches),
         ends_s=tuple(starts_s[stretch.stop - 1] + lengths_s[stretch.stop - 1] for stretch in stretches),
         segments=tuple(segments[stretch.start] for stretch in stretches),
+        gaps=sum(jump != 0.0 for jump in jumps_s),
         series={},
     )
     return timeline, stretches
@@ -158,33 +166,32 @@ def _sum(columns: Timeline, *names: str) -> tuple[float | None, ...]:
     return tuple(sum(values) if values else None for values in measured)
 
 
-def _clock(starts_us: Sequence[int], lengths_s: Sequence[float]) -> tuple[list[float], list[int]]:
-    """Seconds since the first start, never decreasing, and the segment of each interval.
+def _clock(starts_us: Sequence[int], lengths_s: Sequence[float]) -> tuple[list[float], list[float]]:
+    """Seconds since the first start, never decreasing, and by how much each interval does not join the last.
 
     The wall clock may be set back within a record; the intervals then continue where the last one ended.
     """
     starts_s: list[float] = []
-    segments: list[int] = []
+    jumps_s: list[float] = []
     ahead_s = 0.0  # by which this clock is ahead of the wall clock
-    segment = 0
     for index, start_us in enumerate(starts_us):
         start = (start_us - starts_us[0]) / 1e6 + ahead_s
+        jump = 0.0
         if index:
             end = starts_s[-1] + lengths_s[index - 1]
             tolerance = max(0.25 * lengths_s[index], 0.05)
-            if start < end - tolerance:
-                ahead_s += end - start
+            if abs(start - end) > tolerance:
+                jump = start - end
+            if jump < 0.0:
+                ahead_s -= jump
                 start = end
-                segment += 1
-            elif start > end + tolerance:
-                segment += 1
         starts_s.append(start)
-        segments.append(segment)
-    return starts_s, segments
+        jumps_s.append(jump)
+    return starts_s, jumps_s
 
 
 def _stretches(segments: Sequence[int], stretches_max: int) -> list[range]:
-    """Ranges of indices of equally many intervals, none of which crosses a gap."""
+    """Ranges of indices of equally many intervals, each in one segment."""
     length = max(math.ceil(len(segments) / stretches_max), 1)
     stretches: list[range] = []
     first = 0

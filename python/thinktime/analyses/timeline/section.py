@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from statistics import median_high
 from typing import TYPE_CHECKING, Any
 
 from thinktime.documents import charts
@@ -20,7 +21,7 @@ TITLE = "What happened when?"
 TITLE_OF_FIGURE = "Load, CPU, queue, faults and disk over time"
 WORDS: Mapping[str, Callable[..., str]] = {
     "few_attributed": few_attributed,
-    "gaps": lambda gaps: f"The record has {shown.count(gaps, 'gap')}; no line is drawn across a gap.",
+    "gaps": lambda **found: _gaps(**found),
 }
 
 
@@ -103,9 +104,11 @@ def section(result: Timeline | NotApplicable) -> Section:
         title=TITLE_OF_FIGURE if len(strips) > 1 else f"{strips[0].name} over time",
         chart=partial(_chart, time, strips),
         data=table,
-        alt=f"{'; '.join(map(_peak, strips))}.",
+        alt=f"{'; '.join(_peak(result, strip) for strip in strips)}.",
     )
-    step = shown.quantity(result.ends_s[0] - result.starts_s[0], "s")
+    # The steps at the ends of segments are shorter.
+    lengths = [end - start for start, end in zip(result.starts_s, result.ends_s, strict=True)]
+    step = shown.quantity(median_high(lengths), "s")
     sentence = f"The record covers {shown.duration(result.ends_s[-1])}; each step of the figure is {step}."
     return Section(
         name="timeline",
@@ -114,6 +117,14 @@ def section(result: Timeline | NotApplicable) -> Section:
         figures=(figure,),
         caveats=worded(result.caveats, WORDS),
     )
+
+
+def _gaps(gaps: int, seen: int) -> str:
+    found = f"The record has {shown.count(gaps, 'gap')}"
+    if not seen:
+        return f"{found}, too short for the figure to show."
+    broken = "a gap" if seen == gaps else f"the {shown.count(seen, 'gap')} long enough to be seen"
+    return f"{found}; no line is drawn across {broken}."
 
 
 def _value(strip: _Strip, index: int) -> float | None:
@@ -137,12 +148,16 @@ def _strips(result: Timeline) -> list[_Strip]:
     ]
 
 
-def _peak(strip: _Strip) -> str:
-    measured = [value for value in strip.values if value is not None]
-    mean, highest = sum(measured) / len(measured), max(measured)
+def _peak(result: Timeline, strip: _Strip) -> str:
+    measured = [
+        (value, end - start)
+        for value, start, end in zip(strip.values, result.starts_s, result.ends_s, strict=True)
+        if value is not None
+    ]
+    mean = sum(value * length for value, length in measured) / sum(length for _, length in measured)
     return (
         f"{strip.name}: mean {shown.quantity(mean, strip.unit)}, "
-        f"highest {shown.quantity(highest, strip.unit)}"
+        f"highest {shown.quantity(max(value for value, _ in measured), strip.unit)}"
     )
 
 
