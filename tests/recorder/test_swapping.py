@@ -1,0 +1,199 @@
+"""`thinktime lab swap` on this very machine: a real swap area, a real control group, interrupted, killed,
+resumed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from thinktime.cli import run
+from thinktime.errors import InputError
+from thinktime.log.runs import Runs
+from thinktime.sources.swapping import guardian
+from thinktime.sources.swapping.ground import Ground, Wanted, check
+
+CLI = [sys.executable, "-c", "from thinktime.cli import main; main()"]
+SMALL = (
+    *("--memory", "8MiB", "--processes", "1,6", "--size", "2MiB", "--compute", "12"),
+    *("--replications", "1", "--time", "2s", "--warm-up", "1s", "--yes"),
+)
+PATIENCE_S = 120.0
+
+
+def wanted(folder: Path) -> Wanted:
+    return Wanted(
+        folder=folder,
+        swap_bytes=16 << 20,
+        files_bytes=1 << 20,
+        bytes_per_s=16 << 20,
+        memory_bytes=8 << 20,
+        seconds=60.0,
+    )
+
+
+def why_not(folder: Path) -> str | None:
+    """Reason for which the experiment cannot be made on this machine."""
+    try:
+        check(wanted(folder))
+    except InputError as error:
+        return str(error)
+    return None
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> Iterator[Path]:
+    reason = why_not(tmp_path)
+    if reason is not None:
+        pytest.skip(reason)
+    before = traces()
+    yield tmp_path
+    assert traces() == before, "something of the experiment remains"
+
+
+def traces() -> dict[str, list[str]]:
+    """Everything that an experiment makes, as it is now."""
+    groups = [place for name, place in guardian.hierarchies().items() if name in ("memory", "unified")]
+    loops = subprocess.run(
+        ["losetup", "--list", "--output", "NAME,BACK-FILE"], capture_output=True, text=True
+    )
+    root = guardian.hierarchies().get("blkio")
+    limits = (
+        [Path(root, f"blkio.throttle.{way}_bps_device").read_text() for way in ("read", "write")]
+        if root
+        else []
+    )
+    return {
+        "swaps": Path("/proc/swaps").read_text().splitlines(),
+        "loops": loops.stdout.splitlines(),
+        "groups": [path.name for place in groups for path in Path(place).glob("thinktime-swap-*")],
+        "limits": limits,
+        "states": [str(guardian.STATE)] if guardian.STATE.exists() else [],
+    }
+
+
+def lab(*arguments: object, scratch: Path) -> subprocess.Popen[str]:
+    line = [*CLI, "lab", "swap", *map(str, arguments), "--scratch", str(scratch)]
+    return subprocess.Popen(line, cwd=scratch, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def until_swapping(process: subprocess.Popen[str]) -> None:
+    """Wait until the experiment swaps, by its own device's counter."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        if guardian.STATE.exists() and '"group"' in (text := guardian.STATE.read_text()):
+            swap = Path(json.loads(text)["swap"]).name
+            if int(Path(f"/sys/block/{swap}/stat").read_text().split()[6]) > 2048:
+                return
+        time.sleep(0.05)
+
+
+def until(condition: object) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_processes_that_do_not_fit_swap_on_the_device_and_those_that_fit_do_not(scratch: Path) -> None:
+    done = lab(*SMALL, "-o", "runs", scratch=scratch)
+    output, errors = done.communicate(timeout=PATIENCE_S)
+    assert done.returncode == 0, errors
+    assert output.splitlines() == ["2 runs of 2 configurations", "runs"]
+    assert "This is made, and removed at the end" in errors
+    assert not list(scratch.glob("thinktime-swap-*"))
+    runs = Runs.open(scratch / "runs")
+    (alone,), (crowded,) = (cell.replications() for cell in runs.cells)
+    assert [cell.levels["processes"] for cell in runs.cells] == [1, 6]
+    # One process of 2 MiB in 8 MiB: nothing is swapped once it is there.
+    assert alone.responses["pages_in"] == pytest.approx(0.0, abs=1.0)
+    assert alone.responses["completed"] > 0.0
+    # Six of them: 2 MiB are 512 pages. Whatever the kernel chooses, a part of them is read again each time,
+    # and all
+    # that are read were written, but for what changes between two readings of the counters.
+    many = crowded.responses
+    assert many["completed"] > 0.0
+    assert 50.0 < many["pages_in"] < 2 * 512.0
+    assert many["pages_out"] == pytest.approx(many["pages_in"], rel=0.5)
+    assert many["killed"] == 0.0
+    # The device has the speed that was asked for: no more passes in the time than that and what a slice
+    # gathers.
+    assert 0.0 < many["read_utilisation"] < 1.25
+    assert 0.0 < many["write_utilisation"] < 1.25
+    assert many["queue"] > alone.responses["queue"]
+    for cell in runs.cells:
+        log = cell.log()
+        assert log.check() == []
+        assert log.interactions().collect()["population"].max() == cell.levels["processes"]
+        groups = log.table("groups").collect()
+        assert groups["group"].cast(str).str.contains("thinktime-swap-").any()
+
+
+def test_ctrl_c_keeps_what_is_complete_and_resume_goes_on(scratch: Path) -> None:
+    begun = lab(*SMALL, "-o", "runs", scratch=scratch)
+    until_swapping(begun)
+    begun.send_signal(signal.SIGINT)
+    errors = begun.communicate(timeout=PATIENCE_S)[1]
+    assert begun.returncode == 130, errors
+    held = sum(len(cell.replications()) for cell in Runs.open(scratch / "runs").cells)
+    assert f"runs holds {held} of 2 runs; `thinktime lab swap --resume runs` goes on" in errors
+    assert not guardian.STATE.exists()
+    resumed = lab("--resume", "runs", "--yes", scratch=scratch)
+    errors = resumed.communicate(timeout=PATIENCE_S)[1]
+    assert resumed.returncode == 0, errors
+    assert [len(cell.replications()) for cell in Runs.open(scratch / "runs").cells] == [1, 1]
+
+
+def test_nothing_remains_when_it_is_killed(scratch: Path) -> None:
+    begun = lab(*SMALL, "-o", "runs", scratch=scratch)
+    until_swapping(begun)
+    group = Path(json.loads(guardian.STATE.read_text())["group"])
+    begun.kill()
+    begun.communicate(timeout=PATIENCE_S)
+    until(lambda: not guardian.STATE.exists())
+    assert not group.exists()
+    assert not list(scratch.glob("thinktime-swap-*"))
+
+
+def test_what_a_killed_guardian_leaves_is_removed_by_clean(
+    scratch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = traces()
+    ground = Ground(wanted(scratch))
+    os.kill(ground.pid, signal.SIGKILL)
+    ground.close()
+    assert len(traces()["swaps"]) == len(before["swaps"]) + 1
+    reason = why_not(scratch)
+    assert reason is not None
+    assert "`thinktime lab swap --clean`" in reason
+    assert run(["lab", "swap", "--clean"]) == 0
+    assert capsys.readouterr().out == "what an earlier experiment had left is removed\n"
+    assert traces() == before
+    assert run(["lab", "swap", "--clean"]) == 0
+    assert capsys.readouterr().out == "nothing is left of an earlier experiment\n"
+
+
+def test_the_guardian_removes_everything_when_its_time_is_over(scratch: Path) -> None:
+    short = Wanted(
+        folder=scratch,
+        swap_bytes=16 << 20,
+        files_bytes=1 << 20,
+        bytes_per_s=16 << 20,
+        memory_bytes=8 << 20,
+        seconds=1.0,
+    )
+    ground = Ground(short)
+    try:
+        until(lambda: not guardian.STATE.exists())
+    finally:
+        ground.close()
+    assert ground.problems == []
