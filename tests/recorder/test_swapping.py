@@ -9,7 +9,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -97,9 +98,9 @@ def until_swapping(process: subprocess.Popen[str]) -> None:
         time.sleep(0.05)
 
 
-def until(condition: object) -> None:
+def until(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + PATIENCE_S
-    while not condition():  # type: ignore[operator]
+    while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)
 
@@ -182,16 +183,29 @@ def test_what_a_killed_guardian_leaves_is_removed_by_clean(
     assert capsys.readouterr().out == "nothing is left of an earlier experiment\n"
 
 
-def test_the_guardian_removes_everything_when_its_time_is_over(scratch: Path) -> None:
-    short = Wanted(
-        folder=scratch,
-        swap_bytes=16 << 20,
-        files_bytes=1 << 20,
-        bytes_per_s=16 << 20,
-        memory_bytes=8 << 20,
-        seconds=1.0,
+def test_processes_that_the_kernel_lets_sleep_for_want_of_memory_are_woken(scratch: Path) -> None:
+    """Four times the memory of the group, and too small a swap area: they must sleep again and again."""
+    if "memory" not in guardian.hierarchies():
+        pytest.skip("control groups of version 2 let no process sleep for want of memory")
+    code = (
+        "import sys; open(sys.argv[1] + '/cgroup.procs', 'w').write('0'); "
+        "b = bytearray(16 << 20); b[::4096] = b'x' * 4096"
     )
-    ground = Ground(short)
+    small = replace(wanted(scratch), swap_bytes=2 << 20, memory_bytes=4 << 20)
+    with Ground(small) as ground:
+        ground.limit(small.memory_bytes)
+        line = [sys.executable, "-I", "-S", "-c", code, str(ground.group)]
+        with subprocess.Popen(line) as sleeper:
+            try:
+                until(lambda: ground.woken() > 2)
+                assert sleeper.poll() is None
+                assert ground.killed() == 0
+            finally:
+                sleeper.kill()
+
+
+def test_the_guardian_removes_everything_when_its_time_is_over(scratch: Path) -> None:
+    ground = Ground(replace(wanted(scratch), seconds=1.0))
     try:
         until(lambda: not guardian.STATE.exists())
     finally:

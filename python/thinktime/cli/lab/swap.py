@@ -305,10 +305,8 @@ def _announced(design: Design, folder: Path, left_s: float, made: list[str]) -> 
         f"logs in {folder}",
         "This is made, and removed at the end, however the experiment ends:",
         *(f"- {phrase}" for phrase in made),
-        "Nothing else of this machine is changed. Up to "
-        f"{max(design.processes)} processes run in that group; no other process may swap meanwhile, or the "
-        "experiment "
-        "is disturbed.",
+        f"Nothing else of this machine is changed. Up to {max(design.processes)} processes run in that "
+        "group; no other process may swap meanwhile, or the experiment is disturbed.",
     ]
 
 

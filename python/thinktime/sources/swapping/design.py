@@ -10,12 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from thinktime.errors import InputError
-from thinktime.log.runs import FILE_NAME, Level, Runs
+from thinktime.log.runs import FILE_NAME, REAL, Level, Runs
 from thinktime.sources.plans import Plan, compute_loop, workload
 from thinktime.sources.swapping.ground import PAGE_BYTES
 
-SYSTEM = "linux-swapping"
-"""Name of the system in the description of the runs."""
 FACTORS = ("memory_bytes", "processes", "size_bytes", "burst_ms")
 """Factors of Brachman 1983: MM, PN, PS and PC."""
 INTERACTIONS = 200
@@ -201,7 +199,7 @@ class Design:
             They are not of a swapping experiment, or their description is damaged.
         """
         place = runs.path / FILE_NAME
-        if runs.system != SYSTEM:
+        if runs.is_simulated:
             raise InputError(
                 f"{place}: describes runs of {runs.system}; give the folder of `thinktime lab swap`"
             )
@@ -227,7 +225,7 @@ class Design:
         """Describe the runs in a new folder."""
         return Runs.create(
             folder,
-            system=SYSTEM,
+            system=REAL,
             seed=self.seed,
             factors={
                 "memory_bytes": self.memory_bytes,

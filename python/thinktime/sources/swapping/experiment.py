@@ -243,7 +243,7 @@ MEASURED: tuple[tuple[str, str, str], ...] = (
     (
         "elapsed_s",
         "s",
-        f"Time in which each process has {INTERACTIONS} interactions, at the throughput of the run.",
+        f"Time of as many interactions as {INTERACTIONS} of each process, at the throughput of the run.",
     ),
     ("throughput_per_s", "1/s", "Interactions completed per second."),
     ("response_s", "s", "Mean time from the due input to the end of its reply."),

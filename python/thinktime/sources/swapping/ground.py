@@ -65,8 +65,7 @@ def changes(wanted: Wanted) -> Iterator[str]:
     yield f"the file {wanted.file}, {wanted.bytes / mega:.0f} MB"
     yield (
         "three loop devices, the next that are free: one on that file, and two on parts of it, for swapping "
-        "and for "
-        "the processes' files"
+        "and for the processes' files"
     )
     yield (
         f"a limit of {wanted.bytes_per_s / mega:.1f} MB/s for reading and for writing, of that device alone"
@@ -98,19 +97,21 @@ def check(wanted: Wanted) -> None:
     if sys.platform != "linux" or os.geteuid() != 0:
         raise InputError(
             "this needs root: it makes a swap area and a control group; run it with sudo, on a machine "
-            "where that does "
-            "no harm (--dry-run shows all that it would make)"
+            "where that does no harm (--dry-run shows all that it would make)"
         )
     missing = [
         name for name in guardian.TOOLS if shutil.which(name, path=guardian.ENVIRONMENT["PATH"]) is None
     ]
     if missing:
         raise InputError(f"{', '.join(missing)}: not installed; install util-linux")
+    if guardian.is_running():
+        raise InputError(
+            f"{guardian.STATE}: another experiment of this kind runs on this machine; wait until it is over"
+        )
     if guardian.left() is not None:
         raise InputError(
             f"{guardian.STATE}: an earlier experiment was not removed, because its guardian was killed; "
-            "remove what it "
-            "left with `thinktime lab swap --clean`"
+            "remove what it left with `thinktime lab swap --clean`"
         )
     _check_groups()
     _check_swap()
@@ -124,8 +125,7 @@ def _check_groups() -> None:
     if "unified" not in found and not {"memory", "blkio"} <= set(found):
         raise InputError(
             "control groups: neither version 2 with the controllers memory and io, nor version 1 with "
-            "memory and blkio, "
-            "is mounted; boot with them (in a container: run on the host)"
+            "memory and blkio, is mounted; boot with them (in a container: run on the host)"
         )
     root = Path(found.get("memory", found.get("unified", "")))
     if not os.access(root, os.W_OK) or _is_read_only(root):
@@ -144,15 +144,13 @@ def _check_swap() -> None:
         if int(priority) >= guardian.PRIORITY:
             raise InputError(
                 f"{name}: is a swap area of priority {priority}, which the processes would use too; switch "
-                "it off with "
-                f"`swapoff {name}`, or give it a lower priority"
+                f"it off with `swapoff {name}`, or give it a lower priority"
             )
     enabled = Path("/sys/module/zswap/parameters/enabled")
     if "memory" in guardian.hierarchies() and enabled.exists() and enabled.read_text().strip() == "Y":
         raise InputError(
             f"{enabled}: pages would be compressed in memory before they reach the device; switch it off "
-            "with "
-            f"`echo N > {enabled}`"
+            f"with `echo N > {enabled}`"
         )
 
 
@@ -163,23 +161,20 @@ def _check_room(wanted: Wanted) -> None:
         if kind in ("tmpfs", "ramfs") and _is_on(wanted.folder, place):
             raise InputError(
                 f"{wanted.folder}: is on {kind}, where the file behind a swap device must not be (its pages "
-                "could be "
-                "swapped themselves); name a folder on a disk with --scratch"
+                "could be swapped themselves); name a folder on a disk with --scratch"
             )
     free = os.statvfs(wanted.folder)
     if free.f_bavail * free.f_frsize < 2 * wanted.bytes:
         raise InputError(
             f"{wanted.folder}: has no room for a file of {wanted.bytes / 1e6:.0f} MB and as much again; "
-            "name another "
-            "folder with --scratch, or give fewer or smaller processes"
+            "name another folder with --scratch, or give fewer or smaller processes"
         )
     available = _available_bytes()
     if available < NEEDED_BYTES + wanted.memory_bytes:
         raise InputError(
             f"memory: {available / 1e9:.1f} GB are available, and "
-            f"{(NEEDED_BYTES + wanted.memory_bytes) / 1e9:.1f} GB "
-            "are needed, lest the kernel swap others' pages to the slow device; run it on a machine with "
-            "more free memory"
+            f"{(NEEDED_BYTES + wanted.memory_bytes) / 1e9:.1f} GB are needed, lest the kernel swap others' "
+            "pages to the slow device; run it on a machine with more free memory"
         )
 
 

@@ -371,6 +371,20 @@ def locked() -> Any:
         file.close()
 
 
+def is_running() -> bool:
+    """True while a guardian lives."""
+    if not STATE.exists():
+        return False
+    file = locked()
+    if file is None:
+        return True
+    with file:
+        # It may have been removed after the first look, and made anew by the second.
+        if not STATE.read_text():
+            STATE.unlink(missing_ok=True)
+    return False
+
+
 def left() -> dict[str, Any] | None:
     """What an earlier guardian left because it was killed itself; None if there is nothing."""
     try:
