@@ -68,7 +68,7 @@ COMMAND_LINES = {
 }
 """Kind of the answer, by command line."""
 
-WITHOUT = {"demo", "live", "man", "import", "export"}
+WITHOUT = {"demo", "lab", "live", "man", "import", "export"}
 """Commands that print no answer in JSON, one whose input is made elsewhere, and one that prints rows."""
 
 

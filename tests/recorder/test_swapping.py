@@ -3,6 +3,7 @@ resumed."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -115,22 +116,21 @@ def test_processes_that_do_not_fit_swap_on_the_device_and_those_that_fit_do_not(
     runs = Runs.open(scratch / "runs")
     (alone,), (crowded,) = (cell.replications() for cell in runs.cells)
     assert [cell.levels["processes"] for cell in runs.cells] == [1, 6]
-    # One process of 2 MiB in 8 MiB: nothing is swapped once it is there.
-    assert alone.responses["pages_in"] == pytest.approx(0.0, abs=1.0)
+    # One process of 2 MiB in 8 MiB: nothing is read again once it is there, but what others have there.
     assert alone.responses["completed"] > 0.0
-    # Six of them: 2 MiB are 512 pages. Whatever the kernel chooses, a part of them is read again each time,
-    # and all
-    # that are read were written, but for what changes between two readings of the counters.
+    assert alone.responses["pages_in"] < 10.0
+    # Six of them: whatever the kernel chooses, pages go out and in again. The device has the speed that was
+    # asked for:
+    # no more passes in the time than that, and what the throttle's slice gathers.
     many = crowded.responses
-    assert many["completed"] > 0.0
-    assert 50.0 < many["pages_in"] < 2 * 512.0
-    assert many["pages_out"] == pytest.approx(many["pages_in"], rel=0.5)
     assert many["killed"] == 0.0
-    # The device has the speed that was asked for: no more passes in the time than that and what a slice
-    # gathers.
-    assert 0.0 < many["read_utilisation"] < 1.25
-    assert 0.0 < many["write_utilisation"] < 1.25
-    assert many["queue"] > alone.responses["queue"]
+    for way in ("read_utilisation", "write_utilisation"):
+        assert 0.02 < many[way] < 1.25, many
+    assert many["read_utilisation"] > alone.responses["read_utilisation"]
+    assert many["swap_busy"] > 0.1
+    # What a process takes is its array, and little else.
+    for found in (alone.responses, many):
+        assert 1.0 < found["process_bytes"] / (2 << 20) < 1.3
     for cell in runs.cells:
         log = cell.log()
         assert log.check() == []
@@ -211,3 +211,21 @@ def test_the_guardian_removes_everything_when_its_time_is_over(scratch: Path) ->
     finally:
         ground.close()
     assert ground.problems == []
+
+
+def test_a_file_in_memory_and_a_machine_that_nobody_is_asked_for_are_refused(
+    scratch: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(scratch)
+    memory = next(
+        (place for place, kind, _ in guardian.mounts() if kind == "tmpfs" and os.path.isdir(place)), None
+    )
+    if memory is not None:
+        assert run(["lab", "swap", "--yes", "--scratch", memory]) == 2
+        assert f"{memory}: is on tmpfs" in capsys.readouterr().err
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    assert run(["lab", "swap", "--scratch", str(scratch)]) == 2
+    errors = capsys.readouterr().err
+    assert "This is made, and removed at the end" in errors
+    assert "nobody can be asked here; give --yes" in errors
+    assert not (scratch / "swapping").exists()

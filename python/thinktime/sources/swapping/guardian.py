@@ -107,6 +107,8 @@ class Guardian:
         """Make everything: file, devices, swap area, control group."""
         self._note(pid=os.getpid())
         path = Path(asked["file"])
+        if os.path.lexists(path):
+            raise FailedError(f"{path}: is there already, and is not this experiment's; remove it")
         self._note(file=str(path))
         swap_bytes, files_bytes = asked["swap_bytes"], asked["files_bytes"]
         _write_zeros(path, swap_bytes + files_bytes)
@@ -245,17 +247,22 @@ class Guardian:
         if "group" in self.made and Path(self.made["group"]).exists():
             self.clear()
 
+    def _devices(self) -> tuple[list[str], list[str]]:
+        """Devices on parts of the disk, and the disk: by what is behind them, for a note may be missing."""
+        disks = _loops_on(self.made["file"]) if "file" in self.made else []
+        return [part for disk in disks for part in _loops_on(disk)], disks
+
     def _remove_swap(self) -> None:
-        swap = self.made.get("swap")
-        if swap and any(line.split()[0] == swap for line in _text("/proc/swaps").splitlines()[1:]):
-            tool("swapoff", swap)
+        used = {line.split()[0] for line in _text("/proc/swaps").splitlines()[1:]}
+        for part in self._devices()[0]:
+            if part in used:
+                tool("swapoff", part)
 
     def _remove_devices(self) -> None:
         # Those on top first, each until it is free: a process that ends closes its device a moment later.
-        for name in ("files", "swap", "disk"):
-            device = self.made.get(name)
-            if device:
-                _until(partial(_detached, device, self.made), f"{device} stays attached")
+        _, disks = self._devices()
+        for backing in (*disks, *([self.made["file"]] if disks else [])):
+            _until(partial(_freed, backing), f"a loop device stays attached to {backing}")
 
     def _remove_group(self) -> None:
         if "group" in self.made:
@@ -281,12 +288,13 @@ def _write_zeros(path: Path, size: int) -> None:
     """Write the file in full: holes would be allocated while the experiment runs."""
     block = bytes(1 << 20)
     try:
-        with path.open("xb") as file:
+        # For root alone from the beginning: others' memory may come to lie there.
+        made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        with open(made, "wb") as file:
             for _ in range(-(-size // len(block))):
                 file.write(block)
             file.flush()
             os.fsync(file.fileno())
-        path.chmod(0o600)
     except OSError as error:
         raise FailedError(f"{path}: cannot be written: {error.strerror}") from None
 
@@ -298,15 +306,24 @@ def _part(disk: str, offset: int, size: int) -> str:
     )
 
 
-def _detached(device: str, made: dict[str, Any]) -> bool:
-    """True if the loop device is free of our file; asks for it otherwise."""
-    backing = Path(f"/sys/block/{Path(device).name}/loop/backing_file")
-    expected = made["file"] if device == made.get("disk") else made.get("disk")
-    if not backing.exists() or _text(backing).removesuffix(" (deleted)") != expected:
-        return True
-    with suppress(FailedError):
-        tool("losetup", "--detach", device)
-    return False
+def _loops_on(backing: str) -> list[str]:
+    """Loop devices on a file or device."""
+    found = []
+    for path in Path("/sys/block").glob("loop*/loop/backing_file"):
+        # A device may be freed between the two looks.
+        with suppress(OSError):
+            if _text(path).removesuffix(" (deleted)") == backing:
+                found.append(f"/dev/{path.parts[3]}")
+    return found
+
+
+def _freed(backing: str) -> bool:
+    """True if no loop device is on a file or device; asks for it otherwise."""
+    devices = _loops_on(backing)
+    for device in devices:
+        with suppress(FailedError):
+            tool("losetup", "--detach", device)
+    return not devices
 
 
 def _killed(group: Path) -> bool:

@@ -55,6 +55,11 @@ class Predicted:
         """Relative error of the general model."""
         return self.general_s / self.elapsed.value - 1.0
 
+    def is_in_interval(self, value_s: float) -> bool | None:
+        """True if a prediction lies in the interval of the measured time; None if there is none."""
+        low, high = self.elapsed.low, self.elapsed.high
+        return None if low is None or high is None else low <= value_s <= high
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:

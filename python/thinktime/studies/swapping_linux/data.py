@@ -117,34 +117,33 @@ class Measured:
 
     @property
     def spread(self) -> float:
-        r"""Standard deviation of the logarithm of elapsed times within a configuration, pooled over all.
+        r"""Standard deviation of the logarithm of elapsed times within configurations that swap, pooled.
 
         .. math:: s^2 = \frac{\sum_c \sum_r (\ln T_{cr} - \overline{\ln T_c})^2}{\sum_c (n_c - 1)}
 
-        nan where no configuration was run twice.
+        nan where none was run twice.
         """
-        freedom = self.freedom
-        if not freedom:
-            return math.nan
-        return math.sqrt(math.fsum(_deviations(one) for one in self.configurations) / freedom)
+        return self._pooled(swaps=True)[0]
 
-    @property
-    def freedom(self) -> int:
-        """Degrees of freedom of `spread`."""
-        return sum(len(_logarithms(one)) - 1 for one in self.configurations)
-
-    def half(self, count: int) -> float:
-        """Half the width of the interval of the logarithm of a mean of `count` times; nan if not known."""
-        if not self.freedom:
-            return math.nan
-        from scipy.stats import t
-
-        return float(t.ppf(0.5 + 0.5 * LEVEL, self.freedom)) * self.spread / math.sqrt(count)
+    def _pooled(self, *, swaps: bool) -> tuple[float, int]:
+        """Spread of those that swap, or of those that fit, and its degrees of freedom."""
+        alike = [one for one in self.configurations if one.swaps is swaps]
+        freedom = sum(len(_logarithms(one)) - 1 for one in alike)
+        squares = math.fsum(_deviations(one) for one in alike)
+        return (math.sqrt(squares / freedom) if freedom else math.nan), freedom
 
     def elapsed(self, one: Configuration) -> Estimate:
-        """Elapsed time of a configuration: geometric mean of its runs, interval by the pooled spread."""
+        """Elapsed time of a configuration: geometric mean of its runs, interval by the pooled spread.
+
+        Those that swap, and those that fit, are pooled by themselves.
+        """
         logarithms = _logarithms(one)
-        value, half = math.exp(float(np.mean(logarithms))), self.half(len(logarithms))
+        value, half = math.exp(float(np.mean(logarithms))), math.nan
+        spread, freedom = self._pooled(swaps=one.swaps)
+        if freedom:
+            from scipy.stats import t
+
+            half = float(t.ppf(0.5 + 0.5 * LEVEL, freedom)) * spread / math.sqrt(len(logarithms))
         known = not math.isnan(half)
         return Estimate(
             value=value,

@@ -13,7 +13,7 @@ from thinktime.documents.wording import listed, percent, refused
 from thinktime.models.swapping.assumptions import UTILISATION_LEAST
 from thinktime.models.swapping.disk_bound import LeftOut, leave_one_out
 from thinktime.stats.estimate import NotApplicable
-from thinktime.studies.brachman_1983.recomputed import PREDICTED_WITH_MS, published_runs
+from thinktime.studies.brachman_1983.recomputed import ERROR, PREDICTED_WITH_MS, published_runs
 from thinktime.studies.brachman_1983.runs import BY_TIME, PAPER
 from thinktime.studies.swapping_linux import charts
 from thinktime.studies.swapping_linux.analysis import (
@@ -69,7 +69,7 @@ def _share(value: float) -> str:
 
 
 def _signed(value: float) -> str:
-    return f"{100 * value:+.0f} %".replace("-", "\N{MINUS SIGN}")
+    return f"{100 * value:+.0f}\N{NO-BREAK SPACE}%".replace("-", "\N{MINUS SIGN}")
 
 
 def _findings(study: SwappingStudy) -> Iterator[Finding]:
@@ -78,11 +78,16 @@ def _findings(study: SwappingStudy) -> Iterator[Finding]:
     (near, near_general), (far, far_general) = (study.within(error) for error in WITHIN)
     ratio, general = study.median_error()
     theirs = np.median([abs(out.error) for out in _table_viii()])
+    spread = study.measured.spread
+    chance = (
+        "" if math.isnan(spread) else f" But runs of one configuration differ by {_share(spread)} themselves."
+    )
     yield Finding(
         f"Of {count} configurations that swap, the ratio model of 1983 predicts {near} within "
         f"{percent(WITHIN[0])} and {far} within {percent(WITHIN[1])} of the measured elapsed time, from the "
         f"others; the general model {near_general} and {far_general}. The median error is {_share(ratio)} "
-        f"and {_share(general)}; of the ratio model on the runs of 1983 it was {_share(float(theirs))}.",
+        f"and {_share(general)}; of the ratio model on the runs of 1983 it was "
+        f"{_share(float(theirs))}.{chance}",
         section=HOW,
     )
     yield Finding(_what_holds(study.changes), section=HOW)
@@ -140,18 +145,19 @@ def _what_holds(changes: Sequence[Change]) -> str:
         widest = max(good, key=_width)
         return (
             f"What it predicts of a change of {_named(good)} lies in the interval of what was measured, but "
-            f"these are wide: {widest.factor} from {widest.low} to {widest.high} changes elapsed times by a "
-            f"factor of {shown.estimate(widest.measured)}, predicted {widest.predicted:.2f}."
+            f"these are wide: with {widest.factor} from {widest.low} to {widest.high} elapsed times change "
+            f"by a factor of {shown.estimate(widest.measured)}, predicted {widest.predicted:.2f}."
         )
     told = "; ".join(
-        f"{change.factor} from {change.low} to {change.high} changes elapsed times by a factor of "
+        f"with {change.factor} from {change.low} to {change.high} elapsed times change by a factor of "
         f"{shown.estimate(change.measured)}, predicted {change.predicted:.2f}"
         for change in bad
     )
     lead = (
-        f"It predicts what follows from a change of {_named(good)}, but not"
+        f"Its prediction of a change of {_named(good)} lies in the interval of what was measured, but not "
+        "that"
         if good
-        else "It predicts no change"
+        else "Its predictions lie outside the interval of what was measured for a change"
     )
     return f"{lead} of {_named(bad)}: {told}."
 
@@ -179,24 +185,25 @@ def _what_is_read(study: SwappingStudy) -> str:
 
 def _turns(study: SwappingStudy) -> str:
     """Sentence on whether processes take turns, and on what that does to the predictions."""
-    known = [one for one in study.predicted if not math.isnan(one.measured.mean("evenness"))]
-    if not known:
+    runs = [
+        (even, one.ratio.mean_s / elapsed_s - 1.0)
+        for one in study.predicted
+        for run in one.measured.runs
+        if (even := run.get("evenness")) is not None and (elapsed_s := run.get("elapsed_s"))
+    ]
+    if not runs:
         return "Whether processes take turns is not known."
-    uneven = [one for one in known if one.measured.mean("evenness") < EVEN]
-    even = [one for one in known if one not in uneven]
+    uneven = [error for even, error in runs if even < EVEN]
+    others = [error for even, error in runs if even >= EVEN]
     if not uneven:
-        return f"Processes take turns: in all configurations their index of evenness is at least {EVEN:g}."
-    off = _signed(_median_error(uneven))
-    others = f", and by {_signed(_median_error(even))} in the others" if even else ""
+        return f"Processes take turns: in all runs their index of evenness is at least {EVEN:g}."
+    off = _signed(float(np.median(uneven)))
+    rest = f", and by {_signed(float(np.median(others)))} in that of the others" if others else ""
     return (
-        f"It does not take turns: in {len(uneven)} of {len(known)} configurations few processes have most "
-        f"of the interactions (index of evenness below {EVEN:g}), and the ratio model is off by {off} in "
-        f"their median{others}."
+        f"It does not take turns: in {len(uneven)} of {len(runs)} runs few processes have most of the "
+        f"interactions (index of evenness below {EVEN:g}), and the ratio model is off by {off} in the "
+        f"median of these runs{rest}."
     )
-
-
-def _median_error(some: Sequence[Predicted]) -> float:
-    return float(np.median([one.ratio.error for one in some]))
 
 
 def _model_images(one: Predicted) -> float:
@@ -252,9 +259,13 @@ def _spread(study: SwappingStudy) -> Iterator[str]:
     if math.isnan(spread):
         yield "Each configuration was run once: how much of an error is chance is not known."
         return
+    ratio = sum(one.is_in_interval(one.ratio.mean_s) is True for one in study.predicted)
+    general = sum(one.is_in_interval(one.general_s) is True for one in study.predicted)
     yield (
-        f"Runs of one configuration differ by {_share(spread)} (standard deviation, pooled): what is off by "
-        "several times as much is no chance."
+        f"Runs of one configuration differ by {_share(spread)} themselves (standard deviation of the "
+        f"logarithm, pooled over those that swap); in the thesis by less than {percent(ERROR)}. So the "
+        f"interval of a measured time is wide, and the prediction of the ratio model lies in it for {ratio} "
+        f"of {len(study.predicted)} configurations, that of the general model for {general}."
     )
 
 
