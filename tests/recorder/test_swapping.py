@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from thinktime.cli import run
-from thinktime.errors import InputError
+from thinktime.errors import InputError, WorkError
 from thinktime.log.runs import Runs
 from thinktime.sources.swapping import guardian
 from thinktime.sources.swapping.ground import Ground, Wanted, check
@@ -50,11 +50,23 @@ def why_not(folder: Path) -> str | None:
     return None
 
 
-@pytest.fixture
-def scratch(tmp_path: Path) -> Iterator[Path]:
-    reason = why_not(tmp_path)
+@pytest.fixture(scope="module")
+def usable(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Skip where the machine, a container above all, refuses what the experiment needs."""
+    folder = tmp_path_factory.mktemp("ground")
+    reason = why_not(folder)
     if reason is not None:
         pytest.skip(reason)
+    try:
+        Ground(wanted(folder)).close()
+    except WorkError as error:
+        # What a tool of the system refuses; whatever else fails, fails below.
+        if str(error).startswith(guardian.TOOLS):
+            pytest.skip(str(error))
+
+
+@pytest.fixture
+def scratch(usable: None, tmp_path: Path) -> Iterator[Path]:
     before = traces()
     yield tmp_path
     assert traces() == before, "something of the experiment remains"
@@ -229,3 +241,24 @@ def test_a_file_in_memory_and_a_machine_that_nobody_is_asked_for_are_refused(
     assert "This is made, and removed at the end" in errors
     assert "nobody can be asked here; give --yes" in errors
     assert not (scratch / "swapping").exists()
+
+
+def test_a_swap_area_that_the_processes_would_use_too_is_refused(scratch: Path) -> None:
+    file = scratch / "other"
+    file.write_bytes(bytes(1 << 20))
+    device = guardian.tool("losetup", "--find", "--show", str(file))
+    try:
+        guardian.tool("mkswap", device)
+        guardian.tool("swapon", "--priority", str(guardian.PRIORITY), device)
+        try:
+            reason = why_not(scratch)
+        finally:
+            guardian.tool("swapoff", device)
+        assert reason is not None
+        assert f"{device}: is a swap area of priority {guardian.PRIORITY}" in reason
+        assert f"`swapoff {device}`" in reason
+    finally:
+        guardian.tool("losetup", "--detach", device)
+        # It is free when the last that looks at it has closed it.
+        until(lambda: not Path("/sys/block", Path(device).name, "loop").exists())
+    assert why_not(scratch) is None
