@@ -316,7 +316,8 @@ def _why(study: SwappingStudy) -> Section:
         figures=tuple(figures),
         method="Pages by the counters of the swap area, what others swapped included; use of the device as "
         "bytes relative to what its limit lets through in the time; queue as the kernel's sum of the times "
-        "of requests over the time.",
+        "of requests over the time; evenness as Jain's index of the interactions by process, 1 where all "
+        "have as many and 1 / PN where one has all.",
         short="why",
     )
 
@@ -428,8 +429,8 @@ def _limits(study: SwappingStudy) -> Section:
     strangers = max(one.mean("strangers_bytes") for one in study.measured.configurations)
     lines = [
         "This is one machine, one kernel and one kind of load, which touches all its memory in each "
-        "interaction: the worst that a kernel that pages can meet. Processes with a working set smaller "
-        "than their memory fault less.",
+        "interaction: a hard one for a kernel that pages. Processes with a working set smaller than their "
+        "memory fault less.",
         "The device has one speed for any request, and reads and writes at once: there is no seek whose "
         "length depends on what is read, as on the disk of 1983. Whether seeks would help or harm the model "
         "is not known from this.",
