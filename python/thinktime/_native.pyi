@@ -164,6 +164,7 @@ class _PlayOptions(TypedDict):
     seed: int
     scratch: str
     baseline_s: float
+    groups: NotRequired[list[str]]
 
 class _ScheduleStep(TypedDict):
     at_s: float

@@ -118,6 +118,7 @@ def page_of(request: pytest.FixtureRequest, folder: Path) -> Callable[[str], Pat
         "size": lambda: made.size_page(folder),
         "study": lambda: fixture("study_page"),
         "machine": lambda: made.machine_page(folder),
+        "swapping": lambda: made.swapping_page(folder),
         "recorded": lambda: made.recorded_page(folder),
         "compared": lambda: made.compared_page(folder),
         "experiment": lambda: made.experiment_page(folder),

@@ -27,6 +27,7 @@ KINDS = (
     "experiment",
     "study",
     "machine",
+    "swapping",
     "size",
     "paging",
     "predicted",
@@ -125,6 +126,11 @@ def machine_page(folder: Path) -> Path:
     logs = folder / "machine"
     simulated_machine.write(logs, simulated_machine.design())
     return written(folder / "machine.html", "study", "this-machine", "--resume", str(logs))
+
+
+def swapping_page(folder: Path) -> Path:
+    """Page of the study of swapping on Linux, from the runs that come with thinktime."""
+    return written(folder / "swapping.html", "study", "swapping-linux")
 
 
 def experiment_page(folder: Path) -> Path:

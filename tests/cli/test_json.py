@@ -53,6 +53,7 @@ COMMAND_LINES = {
     "size run --users others=8 --class others=* --what-if cpus=4,cpu:others=0.5": "size",
     "size recording": "size",
     "study": "studies",
+    "study swapping-linux": "document",
     "study bard-1971 --table table01": "cells",
     "predict disk-bound --loaded 4 --loaded-b 8 --block-time 50ms --swap-time 70ms": "section",
     "predict swap-overhead --elapsed 300s --swap-time 70ms --swaps 1000": "section",
@@ -67,7 +68,7 @@ COMMAND_LINES = {
 }
 """Kind of the answer, by command line."""
 
-WITHOUT = {"demo", "live", "man", "import", "export"}
+WITHOUT = {"demo", "lab", "live", "man", "import", "export"}
 """Commands that print no answer in JSON, one whose input is made elsewhere, and one that prints rows."""
 
 

@@ -325,6 +325,13 @@ MESSAGES = {
         ),
         ("experiment", written(folder, f"{IN_A_PATH}.toml", f"system = {ALL}")),
     ],
+    "lab": lambda folder: [
+        ("lab", IN_A_PATH),
+        ("lab", "swap", "--resume", folder / IN_A_PATH),
+        ("lab", "swap", "--memory", IN_A_PATH),
+        ("lab", "swap", "--processes", IN_A_PATH),
+        ("lab", "swap", "-o", folder / "new", "--scratch", folder / IN_A_PATH, "--yes"),
+    ],
     "systems": lambda folder: [("systems", IN_A_PATH)],
     "scripts": lambda folder: [
         ("scripts", IN_A_PATH),

@@ -21,6 +21,7 @@ use crate::nursery::Nursery;
 use crate::nursery::message::{Program, Report};
 use crate::user::compute::{Calibration, calibrate};
 use crate::user::direct::DirectCost;
+use crate::user::prototype;
 
 /// Options of a play.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -42,8 +43,11 @@ pub struct PlayOptions {
     pub open_loop: bool,
     /// Seed: the same one gives the same think times and amounts of work.
     pub seed: u64,
-    /// Folder for the scratch files.
+    /// Folder for the scratch files, or a block device: its blocks are of 4096 bytes, and pass no cache.
     pub scratch: PathBuf,
+    /// Control groups that are there already, and that the users' processes enter before they take memory.
+    #[serde(default)]
+    pub groups: Vec<PathBuf>,
     /// Time for which empty interactions are played before, to measure the baseline [s]; 0 leaves it out.
     pub baseline_s: f64,
 }
@@ -66,6 +70,7 @@ impl PlayOptions {
             workload: self.workload.clone(),
             steps_per_s: calibration.steps_per_s,
             scratch: self.scratch.clone(),
+            groups: self.groups.clone(),
         }
     }
 }
@@ -90,7 +95,7 @@ pub(crate) fn check_common(
         let problem = format!("{baseline_s} s is not between 0 and 3600 s");
         return Err(TerminalsError::input("--baseline", problem, "give a time such as 5s, or 0s for none"));
     }
-    if !scratch.is_dir() {
+    if !scratch.is_dir() && !prototype::is_device(scratch) {
         let item = format!("--scratch {}", scratch.display());
         return Err(TerminalsError::input(item, "is not a folder", "name a folder that you may write to"));
     }

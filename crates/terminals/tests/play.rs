@@ -36,8 +36,13 @@ struct Run {
 /// Plays until so many interactions are completed, however long that takes on this machine.
 fn run(workload: Workload, users: &str, completed: u64, think: Distribution, open_loop: bool) -> Run {
     let nursery = Nursery::open().expect("a nursery");
-    let program =
-        Program { seed: 1, workload, steps_per_s: calibrate().steps_per_s, scratch: std::env::temp_dir() };
+    let program = Program {
+        seed: 1,
+        workload,
+        steps_per_s: calibrate().steps_per_s,
+        scratch: std::env::temp_dir(),
+        groups: Vec::new(),
+    };
     let schedule = Schedule::new(users.parse().expect("users"), 3600.0, None).expect("a schedule");
     let work = Synthetic { program: &program, think: &think };
     let play = Play { work: &work, schedule: &schedule, open_loop };
@@ -191,8 +196,13 @@ fn a_dead_user_leaves_an_unfinished_row_and_the_play_goes_on() {
     let mut class = class_named("slow");
     // Longer than the play: whoever has typed is waiting.
     class.pause_s = constant(3600.0);
-    let program =
-        Program { seed: 1, workload: one_class(class), steps_per_s: 1e9, scratch: std::env::temp_dir() };
+    let program = Program {
+        seed: 1,
+        workload: one_class(class),
+        steps_per_s: 1e9,
+        scratch: std::env::temp_dir(),
+        groups: Vec::new(),
+    };
     let schedule = Schedule::new("2".parse().expect("users"), 3.0, None).expect("a schedule");
     let think = constant(0.01);
     let work = Synthetic { program: &program, think: &think };
@@ -247,6 +257,7 @@ fn a_scratch_folder_that_cannot_be_used_is_named() {
         workload: Workload::named("empty").expect("built in"),
         steps_per_s: 1e9,
         scratch: "/proc/nowhere".into(),
+        groups: Vec::new(),
     };
     let schedule = Schedule::new("1".parse().expect("users"), 5.0, None).expect("a schedule");
     let think = constant(0.01);
@@ -271,6 +282,7 @@ fn nothing_is_left_when_the_nursery_closes() {
                 workload: Workload::named("prototype").expect("built in"),
                 steps_per_s: 1e9,
                 scratch: std::env::temp_dir(),
+                groups: Vec::new(),
             };
             let schedule = Schedule::new("5".parse().expect("users"), 0.3, None).expect("a schedule");
             let think = constant(0.01);
@@ -320,6 +332,7 @@ fn options(baseline_s: f64) -> PlayOptions {
         open_loop: false,
         seed: 7,
         scratch: std::env::temp_dir(),
+        groups: Vec::new(),
         baseline_s,
     }
 }
@@ -386,6 +399,7 @@ fn the_observer_ends_the_play_at_once() {
         workload: Workload::named("empty").expect("built in"),
         steps_per_s: 1e9,
         scratch: std::env::temp_dir(),
+        groups: Vec::new(),
     };
     let schedule = Schedule::new("2".parse().expect("users"), 3600.0, None).expect("a schedule");
     let think = constant(3600.0);
@@ -433,6 +447,7 @@ fn a_killed_nursery_takes_its_users_along() {
         workload: Workload::named("empty").expect("built in"),
         steps_per_s: 1e9,
         scratch: std::env::temp_dir(),
+        groups: Vec::new(),
     };
     let master = rustix::pty::openpt(rustix::pty::OpenptFlags::RDWR).expect("a terminal");
     rustix::pty::unlockpt(&master).expect("unlocks");

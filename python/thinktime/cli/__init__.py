@@ -19,6 +19,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "predict": ("thinktime.cli.predict", "Predict the effect of a change"),
     "size": ("thinktime.cli.size", "Say how many users fit"),
     "experiment": ("thinktime.cli.experiment", "Run a factorial experiment on a simulated system"),
+    "lab": ("thinktime.cli.lab", "Run an experiment that changes this machine while it runs"),
     "systems": ("thinktime.cli.systems", "List the simulated systems"),
     "scripts": ("thinktime.cli.scripts", "List the scripts of users"),
     "report": ("thinktime.cli.report", "Report on a log"),

@@ -132,6 +132,10 @@ class Facts:
 
 REMEDY = "restore the manifest from a copy, or remove the key where the fact is not known"
 SHOWN_MAX = 60
+MEASURED_RUN = "measured_run"
+"""Key of the facts of a run of a designed experiment on a machine."""
+REPLICATIONS = ("replication", MEASURED_RUN)
+"""Keys of the facts of a session that is a replication of a cell: simulated, or run on a machine."""
 
 
 def _is_believable(value: float, least: float) -> bool:
@@ -171,18 +175,23 @@ class Session:
 
     @property
     def is_replication(self) -> bool:
-        """True if the session is a replication of a simulation."""
-        return "replication" in self.facts
+        """True if the session is a replication of a simulation, or a run of an experiment on a machine."""
+        return any(key in self.facts for key in REPLICATIONS)
+
+    @property
+    def _replication(self) -> Facts:
+        """Facts of the replication; empty for other sessions."""
+        return self.facts.table(next((key for key in REPLICATIONS if key in self.facts), REPLICATIONS[0]))
 
     @property
     def replication_number(self) -> int:
         """Number of the replication, from 0."""
-        return self.facts.table("replication").needed("number").whole("number") or 0
+        return self._replication.needed("number").whole("number") or 0
 
     @property
     def warm_up_s(self) -> float:
         """Time discarded at the start [s]."""
-        return float(self.facts.table("replication").number("warm_up_s", least=0.0) or 0.0)
+        return float(self._replication.number("warm_up_s", least=0.0) or 0.0)
 
     def responses(self) -> dict[str, Response]:
         """Responses of the replication by name; empty for other sessions."""
@@ -194,7 +203,7 @@ class Session:
                 description=item.text("description") or "",
                 quantile=_quantile(item),
             )
-            for item in self.facts.table("replication").tables("responses")
+            for item in self._replication.tables("responses")
             if (name := item.needed("name").text("name")) is not None
         }
 
@@ -202,7 +211,7 @@ class Session:
         """Distributions of which responses are quantiles: end of each cell [s], and observations in it."""
         return tuple(
             tuple(zip(_listed(item, "ends_s"), map(int, _listed(item, "counts")), strict=False))
-            for item in self.facts.table("replication").tables("distributions")
+            for item in self._replication.tables("distributions")
         )
 
 

@@ -30,6 +30,8 @@ FILE_NAME = "runs.json"
 DESIGN_NAME = "design.toml"
 """Copy of the design in the folder of its runs."""
 FORMAT = "thinktime runs"
+REAL = "linux-swapping"
+"""System of runs that are not simulated: processes that swap on a real machine."""
 
 Level = str | int | float | bool
 Distribution = Sequence[tuple[float, int]]
@@ -241,6 +243,11 @@ class Runs:
         draft.write_text(json.dumps(described, indent=2) + "\n")
         draft.rename(folder / FILE_NAME)
         return cls.open(folder)
+
+    @property
+    def is_simulated(self) -> bool:
+        """False for runs on a real machine."""
+        return self.system != REAL
 
     def __iter__(self) -> Iterator[Cell]:
         return iter(self.cells)

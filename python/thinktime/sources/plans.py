@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, TypeVar
+from typing import TYPE_CHECKING, TypedDict, TypeVar, cast
 
 from thinktime import _native
 from thinktime.errors import InputError, WorkError, offered
@@ -113,12 +113,15 @@ class Plan(Course):
     think : dict or str
         Distribution of the think time, s: ``{"kind": "exponential", "mean": 2.0}`` or
         ``"exponential(mean=2s)"``.
+    groups : tuple of Path
+        Control groups that the users' processes enter before they take memory.
     users, step_s, seed, open_loop, ramp_s, scratch, baseline_s
-        As those of a `Course`.
+        As those of a `Course`; `scratch` may be a block device too, which holds the files side by side.
     """
 
     workload: _Workload
     think: _Distribution | str
+    groups: tuple[Path, ...] = ()
 
     def playable(self) -> _Schedule:
         """`schedule`, after a look at whether this machine has room for so many users.
@@ -134,7 +137,10 @@ class Plan(Course):
 
     def options(self) -> _PlayOptions:
         """All fields as the native player takes them."""
-        return {"workload": self.workload, "think": self.think, **self._common()}
+        entered: dict[str, list[str]] = {"groups": [str(path) for path in self.groups]} if self.groups else {}
+        return cast(
+            "_PlayOptions", {"workload": self.workload, "think": self.think, **entered, **self._common()}
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,8 +3,9 @@
 A study is a folder: ``study.toml`` with the answer, parts, tables, tolerances, and claims with conditions;
 ``published/*.csv`` with the paper's tables as printed; ``measures.py`` with the measures that the claims are
 judged by, ``charts.py``, and modules that compute cells; ``study.py`` as the table of contents;
-``verdict.json`` with the result at full length; and a README. `this_machine` measures instead, and has none
-of these.
+``verdict.json`` with the result at full length; and a README. `this_machine` and `swapping_linux` measure
+machines of
+today instead, and have none of these.
 """
 
 from __future__ import annotations
@@ -33,9 +34,15 @@ MEASURED: dict[str, tuple[str, str]] = {
         "How many users does this machine hold, and what does one more cost?",
         "The figures of Sekino 1969, measured here: the twin of its script, typed to real shells.",
     ),
+    "swapping-linux": (
+        "How well does a swapping model of 1983 hold for a kernel that pages?",
+        "The experiment of Brachman 1983 on Linux (`thinktime lab swap`): each configuration predicted from "
+        "the others.",
+    ),
 }
-"""Name of each study that measures where it runs: its question, and what it does. It has no published tables,
-and so neither verdict nor agreement; its page is different on every machine."""
+"""Name of each study of machines of today: its question, and what it does. It has no published tables, and
+so neither
+verdict nor agreement."""
 
 
 def load(name: str) -> Study:

@@ -12,7 +12,7 @@ use rustix::net::{SendFlags, send};
 use serde::{Deserialize, Serialize};
 
 use crate::load::workload::Workload;
-use crate::nursery::process::retry;
+use crate::nursery::process::patient;
 use crate::user::direct::DirectCost;
 use crate::user::usage::Usage;
 use crate::user::waits::Waits;
@@ -30,8 +30,10 @@ pub struct Program {
     pub workload: Workload,
     /// Speed of the compute loop on this machine [steps per second of CPU time].
     pub steps_per_s: f64,
-    /// Folder of the scratch files.
+    /// Folder of the scratch files; or a block device, which then holds them side by side.
     pub scratch: PathBuf,
+    /// Control groups that the process enters before it takes memory.
+    pub groups: Vec<PathBuf>,
 }
 
 /// A program of a user, with everything that it begins with.
@@ -86,7 +88,7 @@ impl Report {
     pub fn send(&self, socket: BorrowedFd<'_>) -> rustix::io::Result<()> {
         let bytes = serde_json::to_vec(self).unwrap_or_default();
         // NOSIGNAL: a driver that has ended is an error here, not a SIGPIPE.
-        retry(|| send(socket, &bytes, SendFlags::NOSIGNAL)).map(|_| ())
+        patient(|| send(socket, &bytes, SendFlags::NOSIGNAL)).map(|_| ())
     }
 }
 

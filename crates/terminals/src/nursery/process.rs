@@ -3,6 +3,7 @@
 use std::ffi::CStr;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, getpid, ioctl_tiocsctty, setsid};
 use rustix::termios::{Winsize, tcsetwinsize};
@@ -18,6 +19,23 @@ pub(crate) fn retry<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> rusti
     loop {
         match call() {
             Err(rustix::io::Errno::INTR) => {}
+            result => return result,
+        }
+    }
+}
+
+/// Longest time for which a system call is tried again that the kernel has no memory for.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Repeats a system call also while the kernel has no memory for it: in a control group whose pages must be written to
+/// a slow device first, it soon gives up on a call, where a page fault would wait.
+pub(crate) fn patient<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> rustix::io::Result<T> {
+    let begin = Instant::now();
+    loop {
+        match retry(&mut call) {
+            Err(rustix::io::Errno::NOMEM | rustix::io::Errno::NOBUFS) if begin.elapsed() < PATIENCE => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
             result => return result,
         }
     }

@@ -5,6 +5,7 @@
 
 use std::io::ErrorKind;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags, SeekFrom};
@@ -15,7 +16,7 @@ use crate::driver::terminal::PROMPT;
 use crate::load::random::{Part, Stream};
 use crate::load::workload::{BLOCK_BYTES, Class, LINE_CHARACTERS};
 use crate::nursery::message::{Program, Report, Service};
-use crate::nursery::process::{exit_now, retry, take};
+use crate::nursery::process::{exit_now, patient, retry, take};
 use crate::user::compute::{nanoseconds, spin};
 use crate::user::memory::{Array, touch_fresh};
 use crate::user::usage::Usage;
@@ -26,9 +27,23 @@ struct Prototype<'a> {
     user: u32,
     program: &'a Program,
     array: Array,
-    scratch: OwnedFd,
-    block: [u8; BLOCK_BYTES],
+    scratch: Scratch,
     accounts: Accounts,
+}
+
+/// A block of a device: a page, which every disk takes as one request, at an address that direct requests may have.
+const DEVICE_BLOCK_BYTES: usize = 4096;
+
+#[repr(align(4096))]
+struct Buffer([u8; DEVICE_BLOCK_BYTES]);
+
+/// The file that a process reads and writes.
+struct Scratch {
+    file: OwnedFd,
+    /// Offset of its first block [byte].
+    start: u64,
+    block_bytes: usize,
+    buffer: Box<Buffer>,
 }
 
 /// Serves the terminal until it is hung up. The error is a sentence for the driver's user.
@@ -40,16 +55,25 @@ pub(crate) fn run(
 ) -> Result<(), String> {
     take(&terminal).map_err(|error| format!("cannot take the terminal: {error}"))?;
     drop(terminal);
+    for group in &program.groups {
+        // 0 is this process.
+        std::fs::write(group.join("cgroup.procs"), "0")
+            .map_err(|error| format!("cannot enter control group {}: {error}", group.display()))?;
+    }
+    // A session is scheduled as a whole on most kernels (autogroups, sched(7)): the nice value of its process would
+    // count within it alone.
+    if let (false, Ok(nice)) = (program.groups.is_empty(), rustix::process::getpriority_process(None)) {
+        let _ = std::fs::write("/proc/self/autogroup", nice.to_string());
+    }
     let mut prototype = Prototype {
         user,
         program,
         array: Array::resident(program.workload.array_bytes).map_err(|error| {
             format!("cannot get an array of {} bytes: {error}", program.workload.array_bytes)
         })?,
-        scratch: scratch_file(&program.scratch, program.workload.scratch_blocks).map_err(|error| {
+        scratch: Scratch::open(&program.scratch, user, program.workload.scratch_blocks).map_err(|error| {
             format!("cannot make a scratch file in {}: {error}", program.scratch.display())
         })?,
-        block: [b'.'; BLOCK_BYTES],
         accounts: Accounts::open(),
     };
     let session = getpid().as_raw_nonzero().get();
@@ -60,7 +84,7 @@ pub(crate) fn run(
     let mut line = [0u8; 256];
     let mut before = (Usage::now(), prototype.accounts.now());
     loop {
-        let length = match retry(|| rustix::io::read(rustix::stdio::stdin(), &mut line)) {
+        let length = match patient(|| rustix::io::read(rustix::stdio::stdin(), &mut line)) {
             // The driver has closed the terminal.
             Ok(0) | Err(rustix::io::Errno::IO) => return Ok(()),
             Err(error) => return Err(format!("cannot read the terminal: {error}")),
@@ -86,7 +110,7 @@ pub(crate) fn run(
 /// Writes all of `bytes` to the terminal.
 fn write_terminal(mut bytes: &[u8]) -> Result<(), String> {
     while !bytes.is_empty() {
-        match retry(|| rustix::io::write(rustix::stdio::stdout(), bytes)) {
+        match patient(|| rustix::io::write(rustix::stdio::stdout(), bytes)) {
             Ok(written) => bytes = &bytes[written..],
             // Hung up: the SIGHUP that ends this process is on its way.
             Err(rustix::io::Errno::IO) => exit_now(0),
@@ -94,6 +118,46 @@ fn write_terminal(mut bytes: &[u8]) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// True if `path` is a block device.
+pub(crate) fn is_device(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| found.file_type().is_block_device())
+}
+
+impl Scratch {
+    /// The scratch file of `user` with `blocks` blocks: a file of its own in a folder, or a part of a device, whose
+    /// requests then pass no cache.
+    fn open(place: &Path, user: u32, blocks: u64) -> std::io::Result<Scratch> {
+        let buffer = Box::new(Buffer([b'.'; DEVICE_BLOCK_BYTES]));
+        if !is_device(place) {
+            let file = scratch_file(place, blocks)?;
+            return Ok(Scratch { file, start: 0, block_bytes: BLOCK_BYTES, buffer });
+        }
+        let flags = OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
+        let file = rustix::fs::open(place, flags, Mode::empty())?;
+        let bytes = blocks * DEVICE_BLOCK_BYTES as u64;
+        let start = u64::from(user - 1) * bytes;
+        if rustix::fs::seek(&file, SeekFrom::End(0))? < start + bytes {
+            return Err(std::io::Error::other("the device has no room for this user"));
+        }
+        Ok(Scratch { file, start, block_bytes: DEVICE_BLOCK_BYTES, buffer })
+    }
+
+    /// Moves the position to `block`.
+    fn seek(&self, block: u64) -> rustix::io::Result<u64> {
+        rustix::fs::seek(&self.file, SeekFrom::Start(self.start + block * self.block_bytes as u64))
+    }
+
+    /// Writes a block at the position.
+    fn write(&self) -> rustix::io::Result<usize> {
+        patient(|| rustix::io::write(&self.file, &self.buffer.0[..self.block_bytes]))
+    }
+
+    /// Reads the block at the position.
+    fn read(&mut self) -> rustix::io::Result<usize> {
+        patient(|| rustix::io::read(self.file.as_fd(), &mut self.buffer.0[..self.block_bytes]))
+    }
 }
 
 /// A file of `blocks` blocks without a name: it disappears with its process, however that ends.
@@ -177,34 +241,28 @@ impl Prototype<'_> {
         stream.next_u64();
         let size = self.program.workload.scratch_blocks;
         let mut position = stream.below(size);
-        self.seek(position)?;
+        self.scratch.seek(position)?;
         for _ in 0..blocks {
             if stream.uniform() < class.seek_share {
                 position = stream.below(size);
-                self.seek(position)?;
+                self.scratch.seek(position)?;
             } else if position == size {
                 // A read there would return nothing, and a write would make the file grow.
                 position = 0;
-                self.seek(position)?;
+                self.scratch.seek(position)?;
             }
             if stream.uniform() < class.write_share {
-                retry(|| rustix::io::write(&self.scratch, &self.block))?;
+                self.scratch.write()?;
                 service.writes += 1;
                 if stream.uniform() < class.sync_share {
-                    retry(|| rustix::fs::fdatasync(&self.scratch))?;
+                    retry(|| rustix::fs::fdatasync(&self.scratch.file))?;
                 }
             } else {
-                retry(|| rustix::io::read(self.scratch.as_fd(), &mut self.block))?;
+                self.scratch.read()?;
                 service.reads += 1;
             }
             position += 1;
         }
-        Ok(())
-    }
-
-    /// Moves the position in the scratch file to `block`.
-    fn seek(&self, block: u64) -> std::io::Result<()> {
-        rustix::fs::seek(&self.scratch, SeekFrom::Start(block * BLOCK_BYTES as u64))?;
         Ok(())
     }
 }

@@ -26,8 +26,8 @@ def document(runs: Runs, results: Mapping[str, Experiment | NotApplicable]) -> D
     factors = [words.factor(name) for name in runs.factors]
     return Document(
         title=f"Effect of the {listed(factors)} on {words.system(runs.system)}",
-        subtitle=f"{_shape(runs)}: {shown.count(len(runs.cells), 'cell')}, each simulated "
-        f"{_replicated(results)}.",
+        subtitle=f"{_shape(runs)}: {shown.count(len(runs.cells), 'cell')}, each "
+        f"{'simulated' if runs.is_simulated else 'run'} {_replicated(results)}.",
         findings=_findings(results),
         sections=tuple(section(name, result) for name, result in results.items()),
         facts=_facts(runs),

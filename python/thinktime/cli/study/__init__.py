@@ -78,7 +78,8 @@ Logs = Annotated[
     typer.Option(
         "--logs",
         metavar="DIR",
-        help="Of this-machine: new folder of the logs; this-machine if it is not given.",
+        help="Of this-machine: new folder of the logs; this-machine if it is not given. Of swapping-linux: "
+        "folder of the logs of `thinktime lab swap`; the runs that come with thinktime if it is not given.",
         show_default=False,
     ),
 ]
@@ -127,6 +128,10 @@ def command(
     number of users, and a model fitted to the first half of the numbers that predicts the second. It
     saturates all CPUs for 20 minutes, and leaves nothing but its logs.
 
+    swapping-linux asks how well the swapping model of Brachman 1983 holds for a kernel that pages, from
+    runs of
+    `thinktime lab swap`.
+
     Examples:
 
       thinktime study
@@ -142,6 +147,8 @@ def command(
       thinktime study this-machine -o machine.html
 
       thinktime study this-machine --quick --logs trial
+
+      thinktime study swapping-linux -o swapping.html
     """
     if not paper:
         _list(form)
@@ -169,6 +176,18 @@ def command(
         )
         study(asked, output, form, force)
         return
+    if paper == "swapping-linux":
+        del given["--logs"]
+        _refuse(given, paper, "this-machine")
+        of_papers = {
+            "--table": table,
+            "--replications": replications,
+            "--scale": scale != 1.0,
+            "--seed": seed != 1,
+        }
+        _refuse(of_papers, paper, "papers")
+        _swapping(logs, output, form, force)
+        return
     _refuse(given, paper, "this-machine")
     if not 0.0 < scale <= 1.0:
         raise InputError(f"--scale {scale:g}: give a fraction above 0 and up to 1")
@@ -180,6 +199,24 @@ def _refuse(given: Mapping[str, object], paper: str, theirs: str) -> None:
     for option, value in given.items():
         if value:
             raise InputError(f"{option}: is an option of {theirs}; omit it for {paper}")
+
+
+def _swapping(logs: Path | None, output: Path | None, form: destination.Form | None, force: bool) -> None:
+    """Write the page of the runs of `thinktime lab swap`; exit status 1 where nothing follows from them."""
+    from thinktime.documents.render import render
+    from thinktime.stats.estimate import NotApplicable
+    from thinktime.studies.swapping_linux import page
+    from thinktime.studies.swapping_linux.analysis import analyse
+    from thinktime.studies.swapping_linux.data import Measured
+
+    chosen = form or destination.form_of(output)
+    destination.check(output, force, chosen)
+    found = analyse(Measured.shipped() if logs is None else Measured.of_logs(logs))
+    has_answer = not isinstance(found, NotApplicable)
+    document = page.not_applicable(found) if isinstance(found, NotApplicable) else page.document(found)
+    destination.write(output, render(document, chosen, destination.width(output)))
+    if not has_answer:
+        raise SystemExit(1)
 
 
 def _paper(
