@@ -12,8 +12,11 @@ from tasks import dask_processes, works
 from thinktime.errors import InputError, InterruptedWorkError, WorkError
 from thinktime.log import design as designs
 from thinktime.log.runs import Runs
-from thinktime.sources import experiments, remote
+from thinktime.sources import experiments, remote, simulated
 from thinktime.sources.scripts import builtin
+from thinktime.studies import load
+from thinktime.studies.laboratory import Settings
+from thinktime.studies.study import run as run_study
 from thinktime.tasks import cluster as clusters
 from thinktime.tasks import identity as identities
 from thinktime.tasks.cluster import Cluster
@@ -113,6 +116,27 @@ def test_a_script_of_our_own_is_sent(pool, tmp_path, monkeypatch):
     design = design_of(tmp_path, SCRIPTED)
     there = run(design, tmp_path / "there", pool=pool)
     assert there == run(design, tmp_path / "here")
+
+
+@pytest.mark.parametrize("warm_up", [60, "mser5"])
+def test_figures_of_replications_have_the_same_bits(pool, warm_up):
+    parameters = {"users": 8, "length": 3000, "warm_up": warm_up}
+    there = remote.simulate("apl360", parameters, seed=3, replications=3, pool=pool)
+    here = simulated.simulate("apl360", parameters, seed=3, replications=3)
+    assert there.to_dict() == here.to_dict()
+    assert there.values(list(there.units)) == pytest.approx(here.values(list(here.units)), rel=0, nan_ok=True)
+    for index in range(3):
+        assert there.batch_means(index).tolist() == here.batch_means(index).tolist()
+
+
+def test_a_study_has_the_same_cells(pool):
+    """Of simulations as figures, and of logs that workers recorded."""
+    study = load("sekino-1969")
+    settings = Settings(replications=2, scale=0.01)
+    there = run_study(study, replace(settings, pool=pool), table="ctss_run_cpm01")
+    here = run_study(study, settings, table="ctss_run_cpm01")
+    assert there.cells == here.cells
+    assert len(there.cells) > 10
 
 
 def test_interrupted_all_that_was_done_is_kept_and_goes_on(pool, tmp_path):

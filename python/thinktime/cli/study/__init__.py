@@ -5,16 +5,18 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from thinktime.cli import completion, destination, messages
+from thinktime.cli.parameters import On, Workers, pool_of
 from thinktime.cli.progress import counted
 from thinktime.errors import InputError
 
 if TYPE_CHECKING:
     from thinktime.studies.study import Outcome
+    from thinktime.tasks import Pool
 
 Paper = Annotated[
     str,
@@ -115,12 +117,15 @@ def command(
     logs: Logs = None,
     resume: Resume = None,
     accept_driver_load: Accept = False,
+    on: On = None,
+    workers: Workers = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
     """Repeat a paper: print its tables and figures next to ours, and judge its claims.
 
     Distinguishes cells recomputed from printed numbers (arithmetic), cells to which the model was calibrated
-    (fitted), and cells to which nothing was tuned (predicted).
+    (fitted), and cells to which nothing was tuned (predicted). With --on, the workers of a
+    Dask cluster simulate.
 
     this-machine measures the machine on which it runs, as Sekino measured Multics in 1969: users who type the
     twin of its script to real shells, CPU time and page faults per interaction, responses and capacity by
@@ -136,6 +141,8 @@ def command(
       thinktime study anderson-sargent-1974 --table table08
 
       thinktime study anderson-sargent-1974 -o study.html
+
+      thinktime study anderson-sargent-1974 --on tcp://scheduler:8786
 
       thinktime study anderson-sargent-1974 --format json | jq '.records[] | select(.claim)'
 
@@ -155,7 +162,8 @@ def command(
         "--accept-driver-load": accept_driver_load,
     }
     if paper == "this-machine":
-        _refuse({"--table": table, "--replications": replications, "--scale": scale != 1.0}, paper, "papers")
+        theirs = {"--table": table, "--replications": replications, "--scale": scale != 1.0}
+        _refuse(theirs | {"--on": on, "--workers": workers}, paper, "papers")
         from thinktime.cli.study.this_machine import Asked, study
 
         asked = Asked(
@@ -172,7 +180,9 @@ def command(
     _refuse(given, paper, "this-machine")
     if not 0.0 < scale <= 1.0:
         raise InputError(f"--scale {scale:g}: give a fraction above 0 and up to 1")
-    _paper(paper, table, output, form, force, seed=seed, replications=replications, scale=scale)
+    with pool_of(on, workers) as pool:
+        how: dict[str, Any] = {"seed": seed, "replications": replications, "scale": scale, "pool": pool}
+        _paper(paper, table, output, form, force, **how)
 
 
 def _refuse(given: Mapping[str, object], paper: str, theirs: str) -> None:
@@ -192,6 +202,7 @@ def _paper(
     seed: int,
     replications: int | None,
     scale: float,
+    pool: Pool | None,
 ) -> None:
     """Run the study of a paper, and write what it found."""
     from thinktime.studies import load
@@ -208,6 +219,7 @@ def _paper(
             replications=study.paper.replications if replications is None else replications,
             scale=scale,
             progress=progress,
+            pool=pool,
         )
         outcome = run(study, settings, table)
         progress(1.0, "writing")
