@@ -16,7 +16,6 @@ from thinktime.errors import InputError
 
 if TYPE_CHECKING:
     from thinktime.studies.study import Outcome
-    from thinktime.tasks import Pool
 
 Paper = Annotated[
     str,
@@ -181,8 +180,10 @@ def command(
     if not 0.0 < scale <= 1.0:
         raise InputError(f"--scale {scale:g}: give a fraction above 0 and up to 1")
     with pool_of(on, workers) as pool:
-        how: dict[str, Any] = {"seed": seed, "replications": replications, "scale": scale, "pool": pool}
-        _paper(paper, table, output, form, force, **how)
+        settings: dict[str, Any] = {"seed": seed, "scale": scale, "pool": pool}
+        if replications is not None:
+            settings["replications"] = replications
+        _paper(paper, table, output, form, force, settings)
 
 
 def _refuse(given: Mapping[str, object], paper: str, theirs: str) -> None:
@@ -198,13 +199,9 @@ def _paper(
     output: Path | None,
     form: destination.Form | None,
     force: bool,
-    *,
-    seed: int,
-    replications: int | None,
-    scale: float,
-    pool: Pool | None,
+    settings: Mapping[str, Any],
 ) -> None:
-    """Run the study of a paper, and write what it found."""
+    """Run the study of a paper, and write what it found; its own replications unless others are given."""
     from thinktime.studies import load
     from thinktime.studies.laboratory import Settings
     from thinktime.studies.study import run
@@ -214,14 +211,8 @@ def _paper(
     destination.check(output, force, chosen)
     with counted("", total=1.0) as show:
         progress = _progress(show)
-        settings = Settings(
-            seed=seed,
-            replications=study.paper.replications if replications is None else replications,
-            scale=scale,
-            progress=progress,
-            pool=pool,
-        )
-        outcome = run(study, settings, table)
+        all_settings = Settings(**{"replications": study.paper.replications, **settings}, progress=progress)
+        outcome = run(study, all_settings, table)
         progress(1.0, "writing")
         text = _rendered(outcome, chosen, destination.width(output))
     destination.write(output, text)
