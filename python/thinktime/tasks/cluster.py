@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from pathlib import Path
@@ -39,6 +40,7 @@ NAMED_MAX = 6
 """Most workers that a message names."""
 ASKED = "__import__('thinktime').__version__"
 """Expression that a worker evaluates even if its thinktime is another one, or none."""
+RISK = "if workers fail, give all machines the same"
 INSTALL = "pip install 'thinktime[cluster]'"
 
 
@@ -87,6 +89,7 @@ class Cluster(Pool):
         self._own: LocalCluster | None = None
         self._client: Client | None = None
         self._tasks: dict[Future[Any], Any] = {}
+        self._result_s = RESULT_S
         self._slots = 1
         self._watched = 0.0
         self._alone_since: float | None = None
@@ -126,6 +129,10 @@ class Cluster(Pool):
         """
         self._connected()
 
+    def on_workers(self, function: Callable[[], _R]) -> list[_R]:
+        """Results of a function, once in each worker that there is now."""
+        return list(self._connected().run(function).values())
+
     def _connected(self) -> Client:
         """Client, connected on first use."""
         if self._client is None:
@@ -150,7 +157,12 @@ class Cluster(Pool):
         """Client of the scheduler, which may appear as late as `until` (monotonic)."""
         while True:
             try:
-                return self._new_client()
+                with warnings.catch_warnings(record=True) as warned:
+                    warnings.simplefilter("always")
+                    client = self._new_client()
+                if any("Mismatched versions" in str(each.message) for each in warned):
+                    self._said(f"{self.address}: versions of Python or Dask differ from those here: {RISK}")
+                return client
             except ValueError as error:
                 raise InputError(
                     f"{self.address}: is no address of a Dask scheduler ({error}); give tcp://HOST:PORT"
@@ -196,6 +208,7 @@ class Cluster(Pool):
 
     def _submit(self, work: Callable[[_T], _R], item: _T) -> Future[Any]:
         client = self._connected()
+        self._result_s = RESULT_S
         try:
             # Each a key of its own: results of equal tasks of others on the cluster are not ours.
             task = client.submit(_done, identity(), work, item, pure=False)
@@ -219,7 +232,7 @@ class Cluster(Pool):
             raise LostError
         task = self._tasks[future]
         try:
-            result = task.result(timeout=RESULT_S)
+            result = task.result(timeout=self._result_s)
         except (InputError, WorkError):
             raise
         except (CancelledError, CommClosedError, TimeoutError):
@@ -268,6 +281,8 @@ class Cluster(Pool):
 
     def _end(self, given: Iterable[Future[Any]]) -> None:
         """Withdraw tasks; those under way end on their workers, whose results nobody takes."""
+        # Ctrl-C ends workers of this terminal too: what they have done is not waited for long.
+        self._result_s = CONNECT_S
         for future in given:
             task = self._tasks.get(future)
             if task is not None and not task.done():
