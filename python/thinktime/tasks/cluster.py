@@ -106,7 +106,8 @@ class Cluster(Pool):
             threads_per_worker=1,
             processes=True,
             host="127.0.0.1",
-            dashboard_address=None,
+            # Any port: the usual one may be taken.
+            dashboard_address="127.0.0.1:0",
             security=True,
             silence_logs=logging.CRITICAL,
         )
