@@ -99,18 +99,21 @@ class Cluster(Pool):
 
         Without it, every user of this machine could have programs run by them.
         """
+        import dask
         from distributed import LocalCluster
 
-        self._own = LocalCluster(
-            n_workers=self._workers,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            # Any port: the usual one may be taken.
-            dashboard_address="127.0.0.1:0",
-            security=True,
-            silence_logs=logging.CRITICAL,
-        )
+        # Nobody looks at the profile of these workers, which is taken a hundred times a second.
+        with dask.config.set({"distributed.worker.profile.enabled": False}):
+            self._own = LocalCluster(
+                n_workers=self._workers,
+                threads_per_worker=1,
+                processes=True,
+                host="127.0.0.1",
+                # Any port: the usual one may be taken.
+                dashboard_address="127.0.0.1:0",
+                security=True,
+                silence_logs=logging.CRITICAL,
+            )
         self.address = self._own.scheduler_address
 
     @property
