@@ -61,7 +61,7 @@ attack: build ## Simulate extreme settings and open damaged logs, thousands, eac
 bench: build $(VENV)/bench-installed ## Print the cost of the fast parts, as ratios to a reference in the same run
 	$(BIN)/python benches/run.py
 
-# Half an hour on two cores; what is cut off goes on with the next call. COVERAGE takes options: `--kind NAME`.
+# Half an hour on two cores; what is cut off goes on with the next call. COVERAGE takes options: `--kind NAME`, `--on ADDRESS`.
 coverage: export OPENBLAS_NUM_THREADS = 1
 coverage: build ## Measure how often every kind of interval holds, and write docs/background/coverage.md
 	PYTHONPATH=benches $(BIN)/python -m interval_coverage --write $(COVERAGE)
@@ -71,6 +71,7 @@ validate: build ## Play users, predict more of them and fewer CPUs, and write ho
 	$(BIN)/python scripts/validate.py $(VALIDATE)
 	$(BIN)/python scripts/validate_services.py
 
+# On a cluster: UPDATE='--on tcp://scheduler:8786'.
 verdicts: build ## Run all studies at full length and compare their verdicts; UPDATE=--update rewrites them
 	$(BIN)/python -m thinktime.studies.verdict $(UPDATE)
 
@@ -114,6 +115,8 @@ golden: build ## Rewrite the golden files; read the diff before you commit it
 lock: $(VENV)/audit-installed ## Pin the Python packages that thinktime needs, with the checksums of their files
 	$(VENV)/audit/bin/uv pip compile pyproject.toml --universal --python-version 3.10 --generate-hashes --quiet --no-header \
 	    --output-file packaging/requirements.lock $(UPGRADE)
+	$(VENV)/audit/bin/uv pip compile pyproject.toml --extra cluster --constraint packaging/requirements.lock --universal \
+	    --python-version 3.10 --generate-hashes --quiet --no-header --output-file packaging/requirements-cluster.lock $(UPGRADE)
 
 licences: $(VENV)/installed ## Write the licences of the crates that the programs contain
 	$(BIN)/python scripts/third_party_licences.py THIRD-PARTY-LICENSES.txt

@@ -1,6 +1,6 @@
 """Audit of what thinktime is built from: licences, sources and known vulnerabilities; run by `make audit`.
 
-The rules for crates are in `deny.toml`, the pinned Python packages in `packaging/requirements.lock`.
+The rules for crates are in `deny.toml`, the pinned Python packages in `packaging/requirements-cluster.lock`.
 Databases of vulnerabilities are on the network. Where one cannot be reached, the audit says which packages
 were not checked and ends with status 3: not known is not the same as none.
 """
@@ -32,7 +32,8 @@ def crates(deny: str) -> int:
 
 def packages(pip_audit: str) -> int:
     """Exit status of the vulnerabilities of the pinned Python packages."""
-    lock = ROOT / "packaging/requirements.lock"
+    # With the extra `cluster`, all that is installed without it is there too, in the same versions.
+    lock = ROOT / "packaging/requirements-cluster.lock"
     command = [pip_audit, "--requirement", str(lock), "--require-hashes", "--disable-pip", "--format", "json"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     try:

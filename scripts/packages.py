@@ -228,7 +228,11 @@ def provenance(*, dirty: bool) -> None:
                 "externalParameters": {"commit": commit, "changed": dirty},
                 "resolvedDependencies": [
                     {"name": name, "digest": {"sha256": digest(ROOT / name)}}
-                    for name in ("Cargo.lock", "packaging/requirements.lock")
+                    for name in (
+                        "Cargo.lock",
+                        "packaging/requirements.lock",
+                        "packaging/requirements-cluster.lock",
+                    )
                 ],
             },
             "runDetails": {

@@ -1,9 +1,10 @@
 """Measure the coverage of every kind of interval, and write the table.
 
-    PYTHONPATH=benches python -m interval_coverage [--kind NAME ...] [--trials N] [--minutes M]
+    PYTHONPATH=benches python -m interval_coverage [--kind NAME ...] [--trials N] [--minutes M] [--on ADDRESS]
 
 Counts are kept in target/coverage, one file per kind, by blocks of trials: what the same sources measured
-is not measured again. The table goes to docs/background/coverage.md, between its two marks.
+is not measured again. With --on, workers of a Dask cluster measure the blocks; they need benches in their
+PYTHONPATH too. The table goes to docs/background/coverage.md, between its two marks.
 """
 
 from __future__ import annotations
@@ -12,13 +13,17 @@ import argparse
 import hashlib
 import json
 import math
-import multiprocessing
 import os
+import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 from interval_coverage.registry import OPEN, Kind, all_kinds
+from thinktime.errors import InputError
+from thinktime.tasks import Pool, PoolError, Processes
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "target" / "coverage"
@@ -28,6 +33,7 @@ Counts = dict[str, list[int]]
 """For each figure: trials that held the truth, missed it, had no interval; held it with an open end."""
 
 
+@cache
 def sources() -> str:
     """Fingerprint of everything that a count depends on."""
     digest = hashlib.sha256()
@@ -48,23 +54,47 @@ def counted(kind: Kind, block: int) -> Counts:
     return counts
 
 
-def _work(item: tuple[str, int]) -> tuple[str, int, Counts]:
-    name, block = item
-    return name, block, counted(all_kinds()[name], block)
+Block = tuple[str, int, str]
+"""Name of a kind, number of the block, and sources that it is to be measured with."""
+_T = TypeVar("_T")
+
+
+def _work(block: Block) -> Counts:
+    name, number, wanted = block
+    if sources() != wanted:
+        raise InputError("a worker has another interval_coverage or thinktime than this; give all the same")
+    return counted(all_kinds()[name], number)
+
+
+def until(stop: float, items: Iterable[_T]) -> Iterator[_T]:
+    """Items up to a time (monotonic)."""
+    for item in items:
+        if time.monotonic() > stop:
+            return
+        yield item
+
+
+def pool_of(on: str | None, processes: int) -> Pool:
+    """Processes of this machine, or the cluster at an address."""
+    if on is None:
+        return Processes(processes)
+    from thinktime.tasks.cluster import Cluster
+
+    return Cluster(on, said=lambda text: print(text, file=sys.stderr, flush=True))
 
 
 class Results:
     """Counts by kind and block, in files."""
 
     def __init__(self, folder: Path, fingerprint: str) -> None:
-        self._folder, self._fingerprint = folder, fingerprint
+        self._folder, self.fingerprint = folder, fingerprint
         folder.mkdir(parents=True, exist_ok=True)
 
     def blocks(self, kind: Kind) -> dict[int, Counts]:
         """Blocks of a kind that the present sources have measured."""
         path = self._folder / f"{kind.name}.json"
         found = json.loads(path.read_text()) if path.exists() else {}
-        if found.get("sources") != self._fingerprint or found.get("block") != kind.block:
+        if found.get("sources") != self.fingerprint or found.get("block") != kind.block:
             return {}
         return {int(number): counts for number, counts in found["blocks"].items()}
 
@@ -74,7 +104,7 @@ class Results:
         path = self._folder / f"{kind.name}.json"
         # By rename: a run that is cut off leaves the file of before.
         draft = path.with_suffix(".new")
-        kept = {"sources": self._fingerprint, "block": kind.block, "blocks": blocks}
+        kept = {"sources": self.fingerprint, "block": kind.block, "blocks": blocks}
         draft.write_text(json.dumps(kept))
         draft.rename(path)
 
@@ -150,6 +180,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--trials", type=int, help="trials of each kind, in place of its default")
     parser.add_argument("--minutes", type=float, default=math.inf, help="stop then; go on with the next run")
     parser.add_argument("--processes", type=int, default=os.cpu_count(), help="by default, one per core")
+    parser.add_argument("--on", metavar="ADDRESS", help="a Dask cluster: tcp://host:8786 of its scheduler")
     parser.add_argument("--write", action="store_true", help="write the table into the page")
     parser.add_argument("--list", action="store_true", help="list the kinds")
     given = parser.parse_args(arguments)
@@ -161,20 +192,27 @@ def main(arguments: Sequence[str]) -> int:
         print("\n".join(kind.name for kind in chosen))
         return 0
     results, stop = Results(RESULTS, sources()), time.monotonic() + 60 * given.minutes
-    work, done = list(missing(chosen, results, given.trials)), 0
-    with multiprocessing.get_context("spawn").Pool(given.processes) as pool:
-        for name, number, counts in pool.imap_unordered(_work, work):
-            results.keep(every[name], number, counts)
-            done += 1
-            if time.monotonic() > stop:
-                break
+    work = list(missing(chosen, results, given.trials))
+    done: list[str] = []
+
+    def keep(block: Block, counts: Counts) -> None:
+        results.keep(every[block[0]], block[1], counts)
+        done.append(block[0])
+
+    blocks = ((name, number, results.fingerprint) for name, number in work)
+    try:
+        with pool_of(given.on, given.processes) as pool:
+            pool.run(_work, until(stop, blocks), kept=keep)
+    except (InputError, PoolError) as error:
+        print(f"interval_coverage: {error}; what was measured is kept", file=sys.stderr)
+        return 2
     found = {
         kind.name: total(results.blocks(kind), -(-(given.trials or kind.trials) // kind.block))
         for kind in chosen
     }
     text = table(chosen, found)
     print(text)
-    left = len(work) - done
+    left = len(work) - len(done)
     if left:
         print(f"{left} of {len(work)} blocks are left: run again")
     if given.write and not left and not given.kind:

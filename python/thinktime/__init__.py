@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         sources,
         stats,
         studies,
+        tasks,
     )
     from thinktime.analyses import QUESTIONS, analyse, question
     from thinktime.documents.render import render
@@ -96,6 +97,7 @@ ROOMS = (
     "sources",
     "stats",
     "studies",
+    "tasks",
 )
 """Subpackages in alphabetical order; ARCHITECTURE.md describes the flow of data through them."""
 
@@ -140,6 +142,7 @@ __all__ = [
     "stats",
     "studies",
     "systems",
+    "tasks",
     "vocabulary",
     "workload",
 ]

@@ -34,7 +34,8 @@ ROOMS = {
     "documents": {"stats", "errors", "escape", "notation"},
     "questions": {"stats", "errors", "escape", "quantity", "results", "log", "documents"},
     "analyses": {"stats", "errors", "escape", "toml", "quantity", "results", "log", "documents", "questions"},
-    "sources": {"stats", "errors", "escape", "toml", "quantity", "results", "log", "_native"},
+    "tasks": {"errors"},
+    "sources": {"stats", "errors", "escape", "toml", "quantity", "results", "log", "tasks", "_native"},
     "predictions": {
         "stats",
         "errors",
@@ -61,6 +62,7 @@ ROOMS = {
         "predictions",
         "reports",
         "sources",
+        "tasks",
         "_native",
     },
 }

@@ -74,9 +74,16 @@ def test_every_licence_is_one_that_we_allow(metadata):
         assert fine, f"{name}: {package['license']}"
 
 
-def test_every_package_that_we_ask_for_is_pinned_with_checksums():
-    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    lock = (ROOT / "packaging/requirements.lock").read_text()
+def project() -> dict:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+@pytest.mark.parametrize("extra", ["", "cluster"])
+def test_every_package_that_we_ask_for_is_pinned_with_checksums(extra):
+    wanted = list(project()["project"]["dependencies"])
+    if extra:
+        wanted += project()["project"]["optional-dependencies"][extra]
+    lock = (ROOT / "packaging" / f"requirements{extra and '-'}{extra}.lock").read_text()
     pins = re.findall(
         r"^([a-z0-9-]+)==(\S+)((?: ;[^\\\n]*)?) \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)",
         lock,
@@ -87,3 +94,17 @@ def test_every_package_that_we_ask_for_is_pinned_with_checksums():
         name = re.match(r"[a-z0-9-]+", requirement)[0]
         assert name in pinned, f"{name} is not pinned; run `make lock`"
     assert len(re.findall(r"^[a-z0-9-]+==", lock, re.MULTILINE)) == len(pins), "a pin has no checksum"
+
+
+def test_the_lock_of_an_extra_has_all_pins_of_the_other():
+    """So that `make audit`, which reads the one with more, has seen both."""
+    pins = [
+        set(re.findall(r"^[a-z0-9-]+==\S+", (ROOT / "packaging" / name).read_text(), re.MULTILINE))
+        for name in ("requirements.lock", "requirements-cluster.lock")
+    ]
+    assert pins[0] < pins[1]
+
+
+def test_tests_have_what_an_extra_needs():
+    extra = project()["project"]["optional-dependencies"]["cluster"]
+    assert set(extra) <= {item for item in project()["dependency-groups"]["dev"] if isinstance(item, str)}

@@ -11,7 +11,7 @@ import typer
 
 from thinktime.cli import messages
 from thinktime.cli.destination import SectionForm
-from thinktime.cli.parameters import MaxEvents, MaxMemory, Threads, limits_of
+from thinktime.cli.parameters import MaxEvents, MaxMemory, On, Threads, Workers, limits_of, pool_of
 from thinktime.cli.progress import counted
 from thinktime.errors import InputError, InterruptedWorkError
 
@@ -49,6 +49,8 @@ def command(
         typer.Option("--response", metavar="NAME", help="Analyse this response only; repeatable."),
     ] = None,
     threads: Threads = None,
+    on: On = None,
+    workers: Workers = None,
     max_events: MaxEvents = None,
     max_memory: MaxMemory = "",
     form: Annotated[
@@ -62,6 +64,9 @@ def command(
     extends a finished one with more --replications. The limits --max-events and --max-memory hold for
     each cell.
 
+    With --on, each cell is a task for the workers of a Dask cluster, which must have the same thinktime;
+    its log comes back here. Workers that die and a scheduler that is restarted lose no complete cell.
+
     The design is a file in TOML: system, seed, replications (8), blocks (true), trace (false), responses
     (all), transformation (such as "log10"), and the tables [parameters], the same in all cells, and
     [factors], lists of levels.
@@ -71,6 +76,8 @@ def command(
       thinktime experiment scheduling.toml --runs scheduling
 
       thinktime experiment scheduling.toml --runs scheduling --resume --replications 16
+
+      thinktime experiment scheduling.toml --runs scheduling --on tcp://scheduler:8786
 
       thinktime experiment scheduling --response mean_response_s --format json | jq '.findings'
     """
@@ -82,10 +89,12 @@ def command(
     if output is not None:
         destination.check(output, force, page)
     runs = _opened(design) if (design / "runs.json").exists() else None
-    how = {"threads": threads, "limits": limits_of(max_events, max_memory)}
+    how: dict[str, Any] = {"threads": threads, "limits": limits_of(max_events, max_memory)}
     if runs is None:
-        runs = _run(design, folder, replications, resume=resume, force=force, how=how)
-    elif folder or replications or resume:
+        with pool_of(on, workers, threads) as pool:
+            how["pool"] = pool
+            runs = _run(design, folder, replications, resume=resume, force=force, how=how)
+    elif folder or replications or resume or on or workers:
         raise InputError(f"{design}: is a folder of runs; give the design to simulate")
     document = ExperimentQuestion().answer((runs,), ExperimentOptions(responses=tuple(response or ())))
     messages.rendered(render(document, form, destination.width()))
@@ -116,6 +125,8 @@ def _run(
     if replications is not None:
         read = replace(read, replications=replications)
     experiments.check(read, how["limits"])
+    if how["pool"] is not None:
+        how["pool"].open()
     folder = folder or path.with_suffix("")
     try:
         # Once the list of cells is written, there is something to resume, whatever comes between.

@@ -1,10 +1,11 @@
-"""Parameters of a simulated system on the command line and in a file, and limits on the cost."""
+"""Parameters of a simulated system as options and in a file, limits on its cost, and where it runs."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,6 +17,7 @@ from thinktime.errors import InputError
 
 if TYPE_CHECKING:
     from thinktime.sources.simulated import Limits
+    from thinktime.tasks import Pool
 
 _TIME = re.compile(r"[\d.]+ ?(?:ns|us|ms|s|min|h|d)")
 """Length of time with its unit."""
@@ -26,6 +28,25 @@ Threads = Annotated[
         "--threads",
         min=1,
         help="By default, one per core, which is also the most; the results do not depend on it.",
+    ),
+]
+On = Annotated[
+    str | None,
+    typer.Option(
+        "--on",
+        metavar="ADDRESS",
+        help="Run on a Dask cluster: address of its scheduler, as in tcp://host:8786, or its scheduler file.",
+        show_default=False,
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        metavar="N",
+        min=1,
+        help="Run on a Dask cluster of N processes, which is started on this machine for it.",
+        show_default=False,
     ),
 ]
 MaxEvents = Annotated[
@@ -112,6 +133,29 @@ def located(error: InputError, system: str, config: Path | None, given: Sequence
     lines = config.read_text(encoding="utf-8").splitlines()
     number = next((number for number, line in enumerate(lines, 1) if here.match(line)), None)
     return error if number is None else InputError(f"{config}, line {number}: {error}")
+
+
+@contextmanager
+def pool_of(on: str | None, workers: int | None, threads: int | None = None) -> Iterator[Pool | None]:
+    """Cluster that the options ask for, closed at the end; None without them.
+
+    Raises
+    ------
+    InputError
+        They contradict each other, or there is no such cluster.
+    """
+    if on is not None and workers is not None:
+        raise InputError("--on --workers: name a cluster that there is, or have one started here; give one")
+    if on is None and workers is None:
+        yield None
+        return
+    if threads is not None:
+        raise InputError("--threads: is the number on this machine; omit it with --on and --workers")
+    from thinktime.cli import messages
+    from thinktime.tasks.cluster import Cluster
+
+    with Cluster(on or "", workers=workers or 0, said=messages.note) as pool:
+        yield pool
 
 
 def limits_of(max_events: float | None, max_memory: str) -> Limits:

@@ -1,4 +1,4 @@
-"""Designed experiments: every cell of a design simulated, on all cores, as `Runs` that can be continued."""
+"""Designed experiments: every cell of a design simulated, here or elsewhere, as `Runs` that can go on."""
 
 from __future__ import annotations
 
@@ -8,55 +8,25 @@ import os
 import shutil
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any
 
 from thinktime.errors import InputError, InterruptedWorkError, WorkError, offered
 from thinktime.log import facts
 from thinktime.log.design import Design
 from thinktime.log.runs import DESIGN_NAME, FILE_NAME, Cell, Level, Runs
-from thinktime.sources import simulated
+from thinktime.sources import remote, simulated
+from thinktime.sources.remote import Order, Replications, Simulate
 from thinktime.sources.simulated import LIMITS, Limits
+from thinktime.tasks import Pool, PoolError, Threads
+from thinktime.tasks.files import packed
 
 UNFINISHED, REPLACED = ".new", ".old"
 """Endings of the folder of a cell that is being written, and of the one that it replaces."""
-LOOK_S = 0.1
-"""Interval at which Ctrl-C is checked and progress is shown [s]."""
-
-
-class Replications(Protocol):
-    """Interface of the result of a simulation: `simulated.Simulated`."""
-
-    def record(
-        self,
-        path: str | Path,
-        *,
-        trace: bool,
-        mode: Literal["create", "resume"],
-        progress: Callable[[int], object],
-    ) -> None:
-        """Write the replications into a log."""
-
-
-class Simulate(Protocol):
-    """Interface of a function that makes replications: `simulated.simulate`."""
-
-    def __call__(  # noqa: D102
-        self,
-        system: str,
-        parameters: Mapping[str, Any],
-        *,
-        seed: int,
-        replications: int,
-        first_replication: int,
-        threads: int | None,
-        limits: Limits,
-        progress: Callable[[int], object] | None,
-    ) -> Replications: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,12 +152,13 @@ def run(
     limits: Limits = LIMITS,
     progress: Callable[[Progress], object] | None = None,
     simulate: Simulate = simulated.simulate,
+    pool: Pool | None = None,
 ) -> None:
     """Simulate the missing replications of each cell up to `design.replications`, several cells at a time.
 
     A cell appears, or its replications are added, once its log is complete: an interrupted one is simulated
-    again. Results do not depend on threads, on interruptions, or on the order in which cells end. The limits
-    hold for the replications of each cell that are simulated at one time.
+    again. Results do not depend on threads, machines, interruptions, or the order in which cells end.
+    The limits hold for the replications of each cell that are simulated at one time.
 
     Parameters
     ----------
@@ -195,13 +166,15 @@ def run(
     runs : Runs
         Folder of the cells, as `prepare` returns it.
     threads : int, optional
-        By default one per core, which is also the most.
+        Of this machine; by default one per core, which is also the most.
     limits : Limits, optional
         What the replications of a cell may cost; by default, ``LIMITS``.
     progress : callable, optional
-        Called with the progress at the start, at the end, and every `LOOK_S` between.
+        Called with the progress at the start, at the end, and ten times a second between.
     simulate : callable
         Function that makes the replications of a cell.
+    pool : Pool, optional
+        Where cells are simulated, such as a `thinktime.tasks.cluster.Cluster`; by default, threads here.
 
     Raises
     ------
@@ -214,35 +187,45 @@ def run(
     work = _Work(design, simulate, limits)
     missing = work.count(runs.cells)
     work.threads = max(1, cores // max(1, len(missing)))
-    with ThreadPoolExecutor(min(cores, max(1, len(missing)))) as pool:
+
+    def look() -> None:
+        if progress is not None:
+            progress(work.progress())
+
+    with Threads(min(cores, max(1, len(missing)))) if pool is None else nullcontext(pool) as chosen:
         try:
-            # Within: an interruption here must stop those that were begun too.
-            waiting = [pool.submit(work.cell, cell) for cell in missing]
-            if progress is not None:
-                progress(work.progress())
-            while not _settled(waiting):
-                if progress is not None:
-                    progress(work.progress())
-        except BaseException as error:
-            # Simulations under way look at this between replications; cells not begun are not begun.
-            work.stopping.set()
-            pool.shutdown(wait=True, cancel_futures=True)
-            if isinstance(error, KeyboardInterrupt):
-                done = work.progress()
-                raise InterruptedWorkError(
-                    f"interrupted; {done.cells_done} of {done.cells} cells are kept; --resume continues"
-                ) from None
-            raise
-    if progress is not None:
-        progress(work.progress())
+            look()
+            if chosen.is_here:
+                chosen.run(work.cell, missing, look=look, stop=work.stopping.set)
+            else:
+                chosen.run(_elsewhere, work.orders(missing), kept=work.received, look=look)
+        except KeyboardInterrupt:
+            raise InterruptedWorkError(f"interrupted; {work.kept_in_words()}") from None
+        except PoolError as error:
+            raise PoolError(f"{error}; {work.kept_in_words()}") from None
+    look()
 
 
-def _settled(waiting: Sequence[Future[None]]) -> bool:
-    """True if all are done, after a short wait; raises the exception of the first failure."""
-    done, rest = wait(waiting, LOOK_S, return_when=FIRST_EXCEPTION)
-    for future in done:
-        future.result()
-    return not rest
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ordered:
+    """A cell that is simulated elsewhere."""
+
+    cell: Cell
+    order: Order
+
+
+def _elsewhere(ordered: _Ordered) -> dict[str, bytes]:
+    """Files of the log of a cell, made on a worker."""
+    with _named_in_errors(ordered.cell):
+        return remote.logged(ordered.order)
+
+
+@contextmanager
+def _named_in_errors(cell: Cell) -> Iterator[None]:
+    try:
+        yield
+    except (InputError, WorkError) as error:
+        raise type(error)(f"cell {named(cell.levels)}: {error}") from None
 
 
 class _StoppedError(Exception):
@@ -260,6 +243,7 @@ class _Work:
         self.stopping = threading.Event()
         self._lock = threading.Lock()
         self._under_way: dict[Path, int] = {}
+        self._done: set[Path] = set()
         self._cells = self._cells_done = self._replications_done = 0
 
     def count(self, cells: Sequence[Cell]) -> list[Cell]:
@@ -284,31 +268,40 @@ class _Work:
                 replications_done=done,
             )
 
+    def kept_in_words(self) -> str:
+        """What the user has of work that ended early, and how to go on."""
+        done = self.progress()
+        return f"{done.cells_done} of {done.cells} cells are kept; --resume continues"
+
     def cell(self, cell: Cell) -> None:
-        """Simulate the missing replications of one cell, and move its log into place."""
+        """Simulate the missing replications of one cell here, and move its log into place."""
         if self.stopping.is_set():
             return
+        first, parameters = self._wanted(cell)
+        try:
+            with _named_in_errors(cell):
+                made = self.simulate(
+                    self.design.system,
+                    parameters,
+                    seed=_seed(self.design, cell.levels),
+                    replications=self.design.replications - first,
+                    first_replication=first,
+                    threads=self.threads,
+                    limits=self.limits,
+                    progress=partial(self._progressed, cell),
+                )
+                self._record(cell, made, first)
+        except _StoppedError:
+            return
+
+    def _wanted(self, cell: Cell) -> tuple[int, dict[str, Any]]:
+        """Number of the first replication that a cell lacks, and its parameters."""
         first = _held(cell)
         parameters = self.design.parameters_of(cell.levels)
         if first and parameters.get("warm_up") == "mser5":
             # The warm-up that was found before holds for what is added: all are cut alike.
             parameters["warm_up"] = cell.replications()[0].warm_up_s
-        try:
-            made = self.simulate(
-                self.design.system,
-                parameters,
-                seed=_seed(self.design, cell.levels),
-                replications=self.design.replications - first,
-                first_replication=first,
-                threads=self.threads,
-                limits=self.limits,
-                progress=partial(self._progressed, cell),
-            )
-            self._keep(cell, made, first)
-        except _StoppedError:
-            return
-        except (InputError, WorkError) as error:
-            raise type(error)(f"cell {named(cell.levels)}: {error}") from None
+        return first, parameters
 
     def _progressed(self, cell: Cell, done: int) -> None:
         """Record the progress of a cell; raises if it is to stop."""
@@ -317,12 +310,9 @@ class _Work:
         with self._lock:
             self._under_way[cell.path] = done
 
-    def _keep(self, cell: Cell, made: Replications, first: int) -> None:
+    def _record(self, cell: Cell, made: Replications, first: int) -> None:
         """Write the log next to its place, then move it there, so that a kill leaves no incomplete cell."""
-        draft, old = _sibling(cell, UNFINISHED), _sibling(cell, REPLACED)
-        if draft.exists():
-            shutil.rmtree(draft)
-        draft.parent.mkdir(parents=True, exist_ok=True)
+        draft = _new_draft(cell)
         if first:
             shutil.copytree(cell.path, draft)
         made.record(
@@ -331,15 +321,63 @@ class _Work:
             mode="resume" if first else "create",
             progress=lambda _: self._progressed(cell, self.design.replications - first),
         )
-        if cell.path.exists():
-            cell.path.rename(old)
-        draft.rename(cell.path)
-        if old.exists():
-            shutil.rmtree(old)
+        _put(cell)
+        self._count_done(cell, first)
+
+    def orders(self, cells: Sequence[Cell]) -> Iterator[_Ordered]:
+        """What is to be simulated elsewhere, each made when it is asked for: it holds the log so far."""
+        for cell in cells:
+            first, parameters = self._wanted(cell)
+            order = Order(
+                system=self.design.system,
+                parameters=remote.sendable(self.design.system, parameters),
+                seed=_seed(self.design, cell.levels),
+                first=first,
+                replications=self.design.replications - first,
+                limits=self.limits,
+                trace=self.design.trace,
+                held=packed(cell.path) if first else {},
+                simulate=self.simulate,
+            )
+            yield _Ordered(cell=cell, order=order)
+
+    def received(self, ordered: _Ordered, files: object) -> None:
+        """Put the log that a worker sent into its place; may be called again if it was interrupted."""
+        cell = ordered.cell
+        if _held(cell) < self.design.replications:
+            _recover(cell)
+            with _named_in_errors(cell):
+                remote.received(files, _new_draft(cell), ordered.order)
+            _put(cell)
+        _recover(cell)
+        if cell.path not in self._done:
+            self._count_done(cell, ordered.order.first)
+
+    def _count_done(self, cell: Cell, first: int) -> None:
         with self._lock:
+            self._done.add(cell.path)
             self._under_way.pop(cell.path, None)
             self._replications_done += self.design.replications - first
             self._cells_done += 1
+
+
+def _new_draft(cell: Cell) -> Path:
+    """Path next to the place of a log, at which there is nothing."""
+    draft = _sibling(cell, UNFINISHED)
+    if draft.exists():
+        shutil.rmtree(draft)
+    draft.parent.mkdir(parents=True, exist_ok=True)
+    return draft
+
+
+def _put(cell: Cell) -> None:
+    """Move a complete draft into its place."""
+    draft, old = _sibling(cell, UNFINISHED), _sibling(cell, REPLACED)
+    if cell.path.exists():
+        cell.path.rename(old)
+    draft.rename(cell.path)
+    if old.exists():
+        shutil.rmtree(old)
 
 
 def _held(cell: Cell) -> int:

@@ -6,12 +6,10 @@ parameters make of the same work (common random numbers).
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import wraps
 from itertools import count
@@ -21,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
 from thinktime.errors import InputError, WorkError
 from thinktime.stats.estimate import NotApplicable
 from thinktime.studies.estimates import Array
+from thinktime.tasks import Pool, Threads
 
 if TYPE_CHECKING:
     from thinktime.log import Log
@@ -57,6 +56,8 @@ class Settings:
     scale: float = 1.0
     """Length of every run, as a fraction of the full one: published cells are judged at 1."""
     progress: Progress = silent
+    pool: Pool | None = None
+    """Where replications are simulated, such as a cluster; None for all cores of this machine."""
 
     def __post_init__(self) -> None:
         """Refuse settings with which no interval can be computed."""
@@ -139,13 +140,18 @@ class Laboratory:
 
     def simulate(self, system: str, parameters: Parameters, replications: int | None = None) -> Simulated:
         """Replications of a system, by default as many as the user wants."""
+        from thinktime.sources import remote
         from thinktime.sources.simulated import simulate
 
         number = self.settings.replications if replications is None else replications
         runs = self._runs.setdefault(_key(system, parameters), {})
         if number not in runs:
             shortened = self.shortened(system, parameters)
-            runs[number] = simulate(system, shortened, seed=self.settings.seed, replications=number)
+            how: dict[str, Any] = {"seed": self.settings.seed, "replications": number}
+            if self.settings.pool is None:
+                runs[number] = simulate(system, shortened, **how)
+            else:
+                runs[number] = remote.simulate(system, shortened, **how, pool=self.settings.pool)
         return runs[number]
 
     def values(
@@ -160,7 +166,7 @@ class Laboratory:
         return values[:number]
 
     def record(self, system: str, runs: Sequence[tuple[Parameters, int]]) -> list[Recorded]:
-        """Recorded replications, made on as many threads as there are cores.
+        """Recorded replications, made on as many threads as there are cores, or on the pool of the settings.
 
         Parameters
         ----------
@@ -174,9 +180,11 @@ class Laboratory:
             for key, run in zip(keys, runs, strict=True)
             if key not in self._recorded
         }
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            made = pool.map(lambda run: self._record(*run), missing.values())
-            self._recorded.update(zip(missing, made, strict=True))
+        if self.settings.pool is not None:
+            self._recorded.update(self._record_elsewhere(missing, self.settings.pool))
+        else:
+            with Threads() as pool:
+                pool.run(lambda key: self._record(*missing[key]), missing, kept=self._recorded.__setitem__)
         return [self._recorded[key] for key in keys]
 
     def _record(self, system: str, parameters: Parameters, number: int, path: Path) -> Recorded:
@@ -186,6 +194,22 @@ class Laboratory:
         shortened = self.shortened(system, parameters)
         responses = simulated.record(system, shortened, path, seed=self.settings.seed, replication=number)
         return Recorded(log=Log.open(path), responses=responses)
+
+    def _record_elsewhere(
+        self, missing: Mapping[str, tuple[str, Parameters, int, Path]], pool: Pool
+    ) -> dict[str, Recorded]:
+        from thinktime.log import Log
+        from thinktime.sources import remote
+
+        runs = [
+            (system, self.shortened(system, parameters), number, path)
+            for system, parameters, number, path in missing.values()
+        ]
+        made = remote.record(runs, seed=self.settings.seed, pool=pool)
+        return {
+            key: Recorded(log=Log.open(path), responses=responses)
+            for key, (*_, path), responses in zip(missing, runs, made, strict=True)
+        }
 
     def pooled(self, system: str, runs: Sequence[tuple[Parameters, int]]) -> Log:
         """Samples of several replications in one log, a session each, as recorded after the warm-up."""

@@ -1,7 +1,8 @@
 """Verdicts of the studies at full length, as committed: `make verdicts` computes them anew.
 
 Run as a module, every study is run with the committed seed and replications; the exit status is 1 if a
-verdict differs from `verdict.json`. With ``--update`` the files and the READMEs are written instead.
+verdict differs from `verdict.json`. With ``--update`` the files and the READMEs are written instead; with
+``--on ADDRESS``, the workers of a Dask cluster simulate.
 """
 
 from __future__ import annotations
@@ -11,13 +12,17 @@ import difflib
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+from thinktime.errors import InputError
 from thinktime.studies import STUDIES, load
 from thinktime.studies.cells import KINDS, Cell, tally
 from thinktime.studies.laboratory import Settings
 from thinktime.studies.study import Outcome, Study, run
+from thinktime.tasks import Pool, PoolError
+from thinktime.tasks.cluster import Cluster
 
 FILE_NAME = "verdict.json"
 BEGIN, END = "<!-- verdict.json, by `make verdicts` -->\n", "<!-- end of verdict.json -->\n"
@@ -115,10 +120,10 @@ def _with_verdict(readme: str, words: str) -> str:
     return readme.replace(f"{BEGIN}{in_readme(readme)}{END}", f"{BEGIN}{words}{END}")
 
 
-def _computed(names: Sequence[str]) -> Iterator[tuple[Outcome, dict[str, Any]]]:
+def _computed(names: Sequence[str], pool: Pool | None) -> Iterator[tuple[Outcome, dict[str, Any]]]:
     for name in names:
         study = load(name)
-        outcome = run(study, Settings(replications=study.paper.replications))
+        outcome = run(study, Settings(replications=study.paper.replications, pool=pool))
         yield outcome, verdict(outcome)
 
 
@@ -141,11 +146,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="make verdicts", description=__doc__)
     parser.add_argument("studies", nargs="*", help="by default all")
     parser.add_argument("--update", action="store_true", help="write verdicts and READMEs anew")
+    parser.add_argument("--on", metavar="ADDRESS", help="a Dask cluster: tcp://host:8786 of its scheduler")
     arguments = parser.parse_args()
+    try:
+        with nullcontext() if arguments.on is None else Cluster(arguments.on, said=_said) as pool:
+            differs = _judge(arguments.studies or list(STUDIES), pool, update=arguments.update)
+    except (InputError, PoolError) as error:
+        parser.exit(2, f"{parser.prog}: {error}\n")
+    sys.exit(differs)
+
+
+def _said(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _judge(names: Sequence[str], pool: Pool | None, *, update: bool) -> bool:
+    """Print whether each verdict is as committed, or write it; True if one differs."""
     differs = False
-    for outcome, computed in _computed(arguments.studies or list(STUDIES)):
+    for outcome, computed in _computed(names, pool):
         name = outcome.study.name
-        if arguments.update:
+        if update:
             _update(outcome, computed)
             print(f"{name}: written")
         elif lines := difference(outcome.study.paper.folder / FILE_NAME, computed):
@@ -154,7 +174,7 @@ def main() -> None:
         else:
             print(f"{name}: as committed")
         sys.stdout.flush()
-    sys.exit(differs)
+    return differs
 
 
 if __name__ == "__main__":

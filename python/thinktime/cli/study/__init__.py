@@ -5,11 +5,12 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from thinktime.cli import completion, destination, messages
+from thinktime.cli.parameters import On, Workers, pool_of
 from thinktime.cli.progress import counted
 from thinktime.errors import InputError
 
@@ -116,12 +117,15 @@ def command(
     logs: Logs = None,
     resume: Resume = None,
     accept_driver_load: Accept = False,
+    on: On = None,
+    workers: Workers = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
     """Repeat a paper: print its tables and figures next to ours, and judge its claims.
 
     Distinguishes cells recomputed from printed numbers (arithmetic), cells to which the model was calibrated
-    (fitted), and cells to which nothing was tuned (predicted).
+    (fitted), and cells to which nothing was tuned (predicted). With --on, the workers of a
+    Dask cluster simulate.
 
     this-machine measures the machine on which it runs, as Sekino measured Multics in 1969: users who type the
     twin of its script to real shells, CPU time and page faults per interaction, responses and capacity by
@@ -141,6 +145,8 @@ def command(
       thinktime study anderson-sargent-1974 --table table08
 
       thinktime study anderson-sargent-1974 -o study.html
+
+      thinktime study anderson-sargent-1974 --on tcp://scheduler:8786
 
       thinktime study anderson-sargent-1974 --format json | jq '.records[] | select(.claim)'
 
@@ -162,7 +168,8 @@ def command(
         "--accept-driver-load": accept_driver_load,
     }
     if paper == "this-machine":
-        _refuse({"--table": table, "--replications": replications, "--scale": scale != 1.0}, paper, "papers")
+        theirs = {"--table": table, "--replications": replications, "--scale": scale != 1.0}
+        _refuse(theirs | {"--on": on, "--workers": workers}, paper, "papers")
         from thinktime.cli.study.this_machine import Asked, study
 
         asked = Asked(
@@ -191,7 +198,11 @@ def command(
     _refuse(given, paper, "this-machine")
     if not 0.0 < scale <= 1.0:
         raise InputError(f"--scale {scale:g}: give a fraction above 0 and up to 1")
-    _paper(paper, table, output, form, force, seed=seed, replications=replications, scale=scale)
+    with pool_of(on, workers) as pool:
+        settings: dict[str, Any] = {"seed": seed, "scale": scale, "pool": pool}
+        if replications is not None:
+            settings["replications"] = replications
+        _paper(paper, table, output, form, force, settings)
 
 
 def _refuse(given: Mapping[str, object], paper: str, theirs: str) -> None:
@@ -225,12 +236,9 @@ def _paper(
     output: Path | None,
     form: destination.Form | None,
     force: bool,
-    *,
-    seed: int,
-    replications: int | None,
-    scale: float,
+    settings: Mapping[str, Any],
 ) -> None:
-    """Run the study of a paper, and write what it found."""
+    """Run the study of a paper, and write what it found; its own replications unless others are given."""
     from thinktime.studies import load
     from thinktime.studies.laboratory import Settings
     from thinktime.studies.study import run
@@ -240,13 +248,8 @@ def _paper(
     destination.check(output, force, chosen)
     with counted("", total=1.0) as show:
         progress = _progress(show)
-        settings = Settings(
-            seed=seed,
-            replications=study.paper.replications if replications is None else replications,
-            scale=scale,
-            progress=progress,
-        )
-        outcome = run(study, settings, table)
+        all_settings = Settings(**{"replications": study.paper.replications, **settings}, progress=progress)
+        outcome = run(study, all_settings, table)
         progress(1.0, "writing")
         text = _rendered(outcome, chosen, destination.width(output))
     destination.write(output, text)

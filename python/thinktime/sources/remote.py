@@ -1,0 +1,333 @@
+"""Replications on other machines: what a worker is told, and what it sends back, as logs or as figures.
+
+A worker has none of our files: scripts are sent, and logs come back as contents of files.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
+
+from thinktime.errors import WorkError
+from thinktime.log import Log, LogError, facts
+from thinktime.sources import simulated
+from thinktime.sources.simulated import LIMITS, Limits, Simulated
+from thinktime.tasks import Pool
+from thinktime.tasks.files import Files, packed, unpacked
+
+if TYPE_CHECKING:
+    from thinktime._native import NativeReplications
+
+
+class Replications(Protocol):
+    """Interface of the result of a simulation: `simulated.Simulated`."""
+
+    def record(
+        self,
+        path: str | Path,
+        *,
+        trace: bool,
+        mode: Literal["create", "resume"],
+        progress: Callable[[int], object],
+    ) -> None:
+        """Write the replications into a log."""
+
+
+class Simulate(Protocol):
+    """Interface of a function that makes replications: `simulated.simulate`."""
+
+    def __call__(  # noqa: D102
+        self,
+        system: str,
+        parameters: Mapping[str, Any],
+        *,
+        seed: int,
+        replications: int,
+        first_replication: int,
+        threads: int | None,
+        limits: Limits,
+        progress: Callable[[int], object] | None,
+    ) -> Replications: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """Replications of one configuration."""
+
+    system: str
+    parameters: Mapping[str, Any]
+    seed: int
+    first: int
+    """Number of the first replication."""
+    replications: int
+    limits: Limits = LIMITS
+    trace: bool = False
+    held: Files = field(default_factory=dict, repr=False)
+    """Log with the replications before the first; empty where there are none."""
+    simulate: Simulate = simulated.simulate
+
+
+def sendable(system: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """`parameters` with the script itself in place of the name of its file.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or is wrong.
+    """
+    from thinktime.sources import scripts
+
+    sent = dict(parameters)
+    if "script" in sent and any(item.name == system and item.has("script") for item in simulated.systems()):
+        sent["script"] = scripts.resolve(sent["script"], system)
+    return sent
+
+
+def logged(order: Order) -> dict[str, bytes]:
+    """Files of the log with the replications of `order` after those held: what a worker does.
+
+    Raises
+    ------
+    InputError
+        The replications cannot be simulated.
+    WorkError
+        A conservation law does not hold, or the log is too large to be sent.
+    """
+    with tempfile.TemporaryDirectory(prefix="thinktime-task-") as folder:
+        path = Path(folder, "log")
+        if order.held:
+            unpacked(order.held, path)
+        made = order.simulate(
+            order.system,
+            order.parameters,
+            seed=order.seed,
+            replications=order.replications,
+            first_replication=order.first,
+            # A worker does as many tasks at one time as it has threads.
+            threads=1,
+            limits=order.limits,
+            progress=None,
+        )
+        made.record(path, trace=order.trace, mode="resume" if order.held else "create", progress=_unwatched)
+        return packed(path)
+
+
+def _unwatched(_: int) -> None:
+    """Progress that nobody sees."""
+
+
+def received(files: object, folder: Path, order: Order) -> None:
+    """Write the log that a worker sent for `order` into the new folder `folder`.
+
+    Raises
+    ------
+    WorkError
+        It is not the log that was ordered.
+    """
+    unpacked(files, folder)
+    try:
+        sessions = facts.sessions(Log.open(folder))
+        numbers = [session.replication_number for session in sessions if session.is_replication]
+        begin = 0 if order.held else order.first
+        seeds = {session.facts.table("options").whole("seed") for session in sessions}
+        is_ours = (
+            len(numbers) == len(sessions)
+            and sorted(numbers) == list(range(begin, order.first + order.replications))
+            and seeds == {order.seed}
+            and {session.source for session in sessions} == {order.system}
+        )
+    except LogError as error:
+        raise WorkError(f"a worker sent a log that cannot be read: {error}") from None
+    if not is_ours:
+        raise WorkError(
+            f"a worker sent the log of other replications than those ordered: {order.system}, seed "
+            f"{order.seed}, up to number {order.first + order.replications - 1}"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Alone:
+    """One replication recorded into a log of its own, on a worker."""
+
+    files: Files
+    responses: dict[str, float | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Numbered:
+    """An order, and its number among several."""
+
+    number: int
+    order: Order
+
+
+def _recorded(numbered: _Numbered) -> _Alone:
+    """Log and responses of one replication: what a worker does."""
+    order = numbered.order
+    with tempfile.TemporaryDirectory(prefix="thinktime-task-") as folder:
+        path = Path(folder, "log")
+        responses = simulated.record(
+            order.system, order.parameters, path, seed=order.seed, replication=order.first
+        )
+        return _Alone(files=packed(path), responses=responses)
+
+
+def record(
+    runs: Sequence[tuple[str, Mapping[str, Any], int, Path]], *, seed: int, pool: Pool
+) -> list[dict[str, float | None]]:
+    """Responses of single replications that run straight into new logs, as of `simulated.record`.
+
+    Parameters
+    ----------
+    runs : sequence of (str, mapping, int, Path)
+        System, parameters, number of the replication, and path of the new log.
+    seed : int
+        Of all random numbers.
+    pool : Pool
+        Whose workers simulate.
+
+    Raises
+    ------
+    InputError, WorkError
+        As `simulated.record`; or the pool fails.
+    """
+    found: dict[int, dict[str, float | None]] = {}
+
+    def orders() -> Iterator[_Numbered]:
+        for number, (system, parameters, replication, _) in enumerate(runs):
+            sent = sendable(system, parameters)
+            order = Order(system=system, parameters=sent, seed=seed, first=replication, replications=1)
+            yield _Numbered(number=number, order=order)
+
+    def keep(numbered: _Numbered, alone: _Alone) -> None:
+        path = runs[numbered.number][-1]
+        if not path.exists():
+            received(alone.files, path, numbered.order)
+        found[numbered.number] = alone.responses
+
+    pool.run(_recorded, orders(), kept=keep)
+    return [found[number] for number in range(len(runs))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Figures:
+    """Figures of replications in order, as they are sent; and what `NativeReplications` answers from them."""
+
+    first_replication: int
+    rows: list[list[float | None]]
+    counted: list[list[list[tuple[float, int]]] | None]
+    means: list[tuple[list[float], int] | None]
+    warm_up_s: float
+    settled: bool | None
+    checked: dict[str, tuple[str, ...]]
+    events: int
+
+    def distributions(self, index: int) -> list[list[tuple[float, int]]] | None:
+        """Distributions of replication `index` (from 0)."""
+        return self.counted[index]
+
+    def batches(self, index: int) -> tuple[list[float], int] | None:
+        """Batch means of the main response in replication `index` (from 0), and observations in a batch."""
+        return self.means[index] if 0 <= index < len(self.means) else None
+
+
+def _figures(order: Order) -> _Figures:
+    """Figures of the replications of an order: what a worker does."""
+    made = simulated.simulate(
+        order.system,
+        order.parameters,
+        seed=order.seed,
+        replications=order.replications,
+        first_replication=order.first,
+        threads=1,
+        limits=order.limits,
+    )
+    native = made._replications
+    columns = [made.responses[name].to_list() for name in made.units]
+    return _Figures(
+        first_replication=order.first,
+        rows=[list(row) for row in zip(*columns, strict=True)],
+        counted=[native.distributions(index) for index in range(order.replications)],
+        means=[native.batches(index) for index in range(order.replications)],
+        warm_up_s=made.warm_up_s,
+        settled=made.warm_up_settled,
+        checked=made.laws,
+        events=made.events,
+    )
+
+
+def simulate(
+    system: str, parameters: Mapping[str, Any], *, seed: int, replications: int, pool: Pool
+) -> Simulated:
+    """Replications of a system, as of `simulated.simulate` and with the same bits, on the workers of `pool`.
+
+    Each replication is a task, unless the warm-up is to be found from all of them. `Simulated.record` is not
+    for these: the replications are elsewhere.
+
+    Raises
+    ------
+    InputError, WorkError
+        As `simulated.simulate`; or the pool fails.
+    """
+    prepared = simulated._prepare(system, parameters)
+    resolved = prepared.parameters()
+    simulated.check_cost(system, parameters, replications=replications)
+    together = resolved.get("warm_up") == "mser5"
+    orders = [
+        Order(
+            system=system,
+            parameters=sendable(system, parameters),
+            seed=seed,
+            first=first,
+            replications=replications if together else 1,
+        )
+        for first in ([0] if together else range(replications))
+    ]
+    found: dict[int, _Figures] = {}
+    pool.run(_figures, orders, kept=lambda order, figures: found.update({order.first: figures}))
+    parts = [found[order.first] for order in orders]
+    rows = [row for part in parts for row in part.rows]
+    if len(rows) > 1 and all(row == rows[0] for row in rows):
+        # Copies of each other are refused, where they are simulated together; with the same words here.
+        return simulated.simulate(system, parameters, seed=seed, replications=replications)
+    return _joined(system, seed, parts, prepared)
+
+
+def _joined(system: str, seed: int, parts: Sequence[_Figures], prepared: Any) -> Simulated:
+    """Replications of several parts as one result."""
+    import polars as pl
+
+    described = prepared.responses()
+    rows = [row for part in parts for row in part.rows]
+    columns: dict[str, Any] = {"replication": range(len(rows))}
+    for index, (name, *_) in enumerate(described):
+        columns[name] = [row[index] for row in rows]
+    schema = {"replication": pl.Int64} | {name: pl.Float64 for name, *_ in described}
+    whole = _Figures(
+        first_replication=0,
+        rows=rows,
+        counted=[each for part in parts for each in part.counted],
+        means=[each for part in parts for each in part.means],
+        warm_up_s=parts[0].warm_up_s,
+        settled=parts[0].settled,
+        checked=parts[0].checked,
+        events=sum(part.events for part in parts),
+    )
+    return Simulated(
+        system=system,
+        parameters=prepared.parameters(),
+        seed=seed,
+        responses=pl.DataFrame(columns, schema=schema),
+        units={name: unit for name, unit, *_ in described},
+        descriptions={name: text for name, _, text, _ in described},
+        quantiles={name: of for name, _, _, of in described if of is not None},
+        warm_up_s=whole.warm_up_s,
+        warm_up_settled=whole.settled,
+        laws=whole.checked,
+        events=whole.events,
+        _simulation=prepared,
+        _replications=cast("NativeReplications", whole),
+    )
