@@ -124,7 +124,8 @@ INLINE struct account *account_at(u32 index)
 /* The account of this user and program, with its state for `mark`; 0, which is that of all others, if there is no room. */
 static __attribute__((noinline)) u32 open_account(u64 owner, u64 name, u64 rest)
 {
-    u32 start = (u32)((owner * 0x9e3779b97f4a7c15ull ^ name * 0xc2b2ae3d27d4eb4full ^ rest * 0x165667b19e3779f9ull) >> 40);
+    u64 hash = owner * 0x9e3779b97f4a7c15ull ^ name * 0xc2b2ae3d27d4eb4full ^ rest * 0x165667b19e3779f9ull;
+    u32 start = (u32)(hash >> ACCOUNT_HASH_SHIFT);
 
     for (u32 step = 0; step < PROBES; step++) {
         u32 index = (start + step) & (ACCOUNTS - 1);

@@ -4,7 +4,9 @@
 
 #define CALLS 512
 #define ACCOUNTS 2048
-#define PROBES 32
+/* The upper bits of the hash of a key, as many as the places need: the lower ones do not know the last letters of a name. */
+#define ACCOUNT_HASH_SHIFT (64 - 11)
+#define PROBES 64
 #define REQUESTS 16384
 #define BUCKETS 63
 #define BUCKET_SHIFT 7

@@ -230,21 +230,7 @@ impl Tracer {
             }
             false => None,
         };
-        let mut attached = Vec::new();
-        let lives = LIVES.into_iter().filter(|_| wants_events);
-        let wake_ups = WAKE_UPS.into_iter().filter(|_| !by_scheduler);
-        for program in lives.chain(wake_ups).chain([SWITCH]) {
-            attached.push(loaded.attach(&kernel, program)?);
-        }
-        let mut missing = BTreeMap::from([(NOWHERE.0, NOWHERE.1.to_owned())]);
-        for (quantity, programs) in OTHERS {
-            let both: Result<Vec<_>, _> =
-                programs.iter().map(|program| loaded.attach(&kernel, *program)).collect();
-            match both {
-                Ok(both) => attached.extend(both),
-                Err(error) => drop(missing.insert(quantity, error.to_string())),
-            }
-        }
+        let (attached, missing) = attach(&loaded, &kernel, wants_events, queueing)?;
         Ok(Tracer {
             accounts,
             queueing,
@@ -439,6 +425,31 @@ impl Tracer {
     }
 }
 
+/// Attaches all programs that are wanted; with the quantities that the kernel does not let be measured, and why.
+fn attach(
+    loaded: &Loaded,
+    kernel: &Kernel,
+    wants_events: bool,
+    queueing: Queueing,
+) -> Result<(Vec<OwnedFd>, BTreeMap<&'static str, String>), TraceError> {
+    let mut attached = Vec::new();
+    let lives = LIVES.into_iter().filter(|_| wants_events);
+    let wake_ups = WAKE_UPS.into_iter().filter(|_| queueing == Queueing::WakeUps);
+    for program in lives.chain(wake_ups).chain([SWITCH]) {
+        attached.push(loaded.attach(kernel, program)?);
+    }
+    let mut missing = BTreeMap::from([(NOWHERE.0, NOWHERE.1.to_owned())]);
+    for (quantity, programs) in OTHERS {
+        let both: Result<Vec<_>, _> =
+            programs.iter().map(|program| loaded.attach(kernel, *program)).collect();
+        match both {
+            Ok(both) => attached.extend(both),
+            Err(error) => drop(missing.insert(quantity, error.to_string())),
+        }
+    }
+    Ok((attached, missing))
+}
+
 /// True if the scheduler keeps times of queueing: older kernels do only where somebody asked for it. Then this process has
 /// a number of slices.
 fn has_scheduler_times() -> bool {
@@ -489,7 +500,8 @@ mod tests {
             std::thread::sleep(SLEEP);
         }
         let before = [one.losses().unseen, other.losses().unseen];
-        (drop(one.read()), drop(other.read()));
+        drop(one.read());
+        drop(other.read());
         for _ in 0..SLEEPS {
             std::thread::sleep(SLEEP);
         }
