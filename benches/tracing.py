@@ -2,7 +2,8 @@
 
 On each CPU two processes pass a byte to and fro, so that the machine does nothing but switch: the most that
 tracing can cost. Rounds with and without each tracer alternate, since the speed of a machine drifts; the
-figure is the share of the switches that is lost, by the median of the rounds.
+figures are medians of the rounds: the share of the switches that is lost, with the work of whoever reads,
+and the CPU time that a switch takes more, which others who use the machine hardly change.
 """
 
 from __future__ import annotations
@@ -29,10 +30,11 @@ BEGIN_S = 1.5
 PERF_EVENTS = "sched:sched_switch,sched:sched_wakeup,sched:sched_wakeup_new"
 
 
-def switches(program: Path) -> float:
-    """Switches a second."""
+def switches(program: Path) -> tuple[float, float]:
+    """Switches a second, and CPU time of each [ns]."""
     done = subprocess.run([program, str(SECONDS)], check=True, capture_output=True, text=True)
-    return float(done.stdout)
+    rate, cpu_ns = map(float, done.stdout.split())
+    return rate, cpu_ns
 
 
 @contextmanager
@@ -63,12 +65,12 @@ def tracers(folder: Path) -> dict[str, list[str | Path]]:
     return found
 
 
-def row(name: str, ours: float, perf: float | None) -> dict[str, Any]:
+def row(name: str, unit: str, ours: float, perf: float | None) -> dict[str, Any]:
     return {
-        "work": f"switches lost while {name}",
-        "unit": "%",
-        "ours": 100 * ours,
-        "reference": None if perf is None else 100 * perf,
+        "work": name,
+        "unit": unit,
+        "ours": ours,
+        "reference": perf,
         "reference_name": None if perf is None else "perf record of switches and wake-ups",
         "ratio": None if perf is None or ours <= 0 else perf / ours,
     }
@@ -84,16 +86,24 @@ def run() -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory(dir=ROOT / "target") as folder:
         all_tracers = tracers(Path(folder))
         lost: dict[str, list[float]] = {name: [] for name in all_tracers}
+        added: dict[str, list[float]] = {name: [] for name in all_tracers}
         rates = []
         for _ in range(ROUNDS):
             for name, command in all_tracers.items():
-                before = switches(program)
+                before, before_ns = switches(program)
                 with running(command):
-                    during = switches(program)
-                after = switches(program)
+                    during, during_ns = switches(program)
+                after, after_ns = switches(program)
                 rates += [before, after]
                 lost[name].append(1.0 - 2.0 * during / (before + after))
+                added[name].append(during_ns - (before_ns + after_ns) / 2.0)
     print(f"tracing: {statistics.median(rates):,.0f} switches a second without a tracer")
-    shares = {name: statistics.median(rounds) for name, rounds in lost.items()}
-    perf = shares.pop("perf record", None)
-    return [row(name, share, perf) for name, share in shares.items()]
+    rows = []
+    for what, unit, scale, rounds in (
+        ("switches lost while", "%", 100.0, lost),
+        ("CPU time of a switch more while", "ns", 1.0, added),
+    ):
+        figures = {name: scale * statistics.median(of) for name, of in rounds.items()}
+        perf = figures.pop("perf record", None)
+        rows += [row(f"{what} {name}", unit, figure, perf) for name, figure in figures.items()]
+    return rows

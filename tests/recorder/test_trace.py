@@ -200,6 +200,40 @@ def test_events_add_up_to_what_was_counted_and_tell_of_every_thread(tmp_path, lo
     assert not any(events[name].str.contains(tmp_path.name, literal=True).any() for name in texts)
 
 
+ROOM = 2047
+"""Users and commands that the tables of the trace have room for at a time."""
+NAMES = ROOM + 400
+
+
+def test_room_of_commands_that_have_ended_is_given_to_others(tmp_path, load):
+    for number in range(ATTEMPTS):
+        log = tmp_path / str(number)
+        recorder = subprocess.Popen([STATIC, "record", "--trace", "--interval", "0.2s", "-o", log])
+        try:
+            while not (log / "manifest.json").is_file() or Log.open(log).samples().collect().is_empty():
+                assert recorder.poll() is None
+                time.sleep(0.02)
+            subprocess.run([load, "names", str(NAMES)], check=True, timeout=120)
+            time.sleep(0.5)
+        finally:
+            recorder.terminate()
+            recorder.wait(timeout=30)
+        told = facts(log)
+        # A recorder that got no CPU for seconds cannot take back what is not used.
+        if told["accounts_lost"] == told["durations_lost"] == 0:
+            break
+    assert (told["accounts_lost"], told["durations_lost"]) == (0, 0)
+    assert told["accounts_recycled"] >= NAMES - ROOM
+    # Each counted for itself, whoever had its place before: its first wait for a CPU, its sleep, its end.
+    rows = Log.open(log).latencies().filter(pl.col("command").str.starts_with("many-")).collect()
+    unseen = told["beginnings_unseen"]
+    for quantity, reason in (("wait", "timer"), ("slice", "exit")):
+        counts = rows.filter(quantity=quantity, reason=reason).group_by("command").agg(pl.col("count").sum())
+        assert counts["count"].max() == 1
+        assert NAMES - unseen <= counts.height <= NAMES
+    assert Log.open(log).check() == []
+
+
 def test_durations_are_those_of_their_users_and_have_pseudonyms_where_names_are_hidden(tmp_path, load):
     log = tmp_path / "log"
     record(PROGRAMS["python"], log, load, "--anonymous")

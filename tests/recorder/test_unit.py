@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from real_users import RECORD, missing
+from tracing import untraceable
 
 from thinktime.log import Log
 
@@ -37,12 +38,12 @@ def test_the_unit_is_one_that_systemd_accepts(tmp_path):
         assert bool(said) is fault, done.stderr
 
 
-def recorded(log, capabilities):
+def recorded(log, capabilities, *options):
     """Facts of a recording by an ordinary user with these capabilities."""
     only = ",".join(["-all", *(f"+{name}" for name in capabilities)])
     sets = [f"--{name}={only}" for name in ("inh-caps", "ambient-caps", "bounding-set")]
     line = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *sets, *RECORD]
-    line += ["-o", str(log), "--interval", "0.5s", "--duration", "2s"]
+    line += ["-o", str(log), "--interval", "0.5s", "--duration", "2s", *options]
     subprocess.run(line, check=True, capture_output=True, timeout=120)
     return Log.open(log)
 
@@ -74,3 +75,22 @@ def test_the_capabilities_of_the_unit_permit_everything_and_each_is_needed():
             "modes": "perfmon" not in lacking,
             "input and output of others": not lacking & {"sys_ptrace", "dac_read_search"},
         }, lacking
+
+
+@pytest.mark.skipif(bool(LACKS) and not REQUIRE_ALL, reason=LACKS or "nothing is missing")
+def test_a_trace_needs_what_the_unit_says_and_no_more():
+    if why := untraceable():
+        pytest.skip(why)
+    text = UNIT.read_text()
+    (names,) = re.findall(r"^AmbientCapabilities=(.*)$", text, re.MULTILINE)
+    (more,) = re.findall(r"^#   AmbientCapabilities=(.*)$", text, re.MULTILINE)
+    assert re.findall(r"^#   CapabilityBoundingSet=(.*)$", text, re.MULTILINE) == [more]
+    assert "bpf" not in re.findall(r"^SystemCallFilter=(.*)$", text, re.MULTILINE)
+    assert re.findall(r"^#   SystemCallFilter=(.*)$", text, re.MULTILINE) == ["bpf"]
+    permitted = [name.removeprefix("CAP_").lower() for name in f"{names} {more}".split()]
+    with tempfile.TemporaryDirectory(prefix="thinktime-unit-") as folder:
+        os.chown(folder, NOBODY, NOBODY)
+        log = recorded(Path(folder) / "log", permitted, "--trace")
+        assert not log.latencies().collect().is_empty()
+        with pytest.raises(subprocess.CalledProcessError):
+            recorded(Path(folder) / "other", [name for name in permitted if name != "bpf"], "--trace")

@@ -1,8 +1,10 @@
 /* A load whose waits are known: each kind of wait a known number of times, in a process of its own.
  *
  *   traced FOLDER
+ *   traced names NUMBER
  *
- * Every process prints a line: what it did, its number, how often, and what the kernel counted of it:
+ * The second starts so many processes, one after the other and each with a name of its own: many-0, many-1...
+ * Of the first, every process prints a line: what it did, its number, how often, and what the kernel counted of it:
  * voluntary and involuntary switches, time on a CPU and time waiting for one [ns].
  */
 #define _GNU_SOURCE
@@ -13,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -128,7 +131,25 @@ static void pong(const char *folder) {
 
 static void (*const works[])(const char *) = {timers, children, polls, burn, burn, burn, writes, handovers, ping, pong};
 
+static int names(int number) {
+    for (int i = 0; i < number; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            char name[16];
+            snprintf(name, sizeof name, "many-%d", i);
+            prctl(PR_SET_NAME, name);
+            sleep_ns(1000000);
+            _exit(0);
+        }
+        /* Slower than what nobody uses any more is taken back. */
+        if (child < 0 || waitpid(child, NULL, 0) != child) return 1;
+        sleep_ns(1000000);
+    }
+    return 0;
+}
+
 int main(int count, char **arguments) {
+    if (count == 3 && strcmp(arguments[1], "names") == 0) return names(atoi(arguments[2]));
     if (count < 2 || pipe(there) || pipe(back)) return 1;
     int number = sizeof works / sizeof *works, status, failed = 0;
     for (int i = 0; i < number; i++)

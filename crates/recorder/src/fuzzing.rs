@@ -3,6 +3,8 @@
 //! Compiled for `cargo fuzz`, which sets `--cfg fuzzing`, and for the tests of this crate, which replay the
 //! committed inputs.
 
+use thinktime_tracer::Record;
+
 use crate::people::wtmpdb;
 use crate::proc::*;
 use crate::processes::{exits, netlink};
@@ -50,6 +52,26 @@ pub fn taskstats(mut input: &[u8]) {
     exits::hostile(messages.into_iter());
 }
 
+/// Records of a trace, as programs in the kernel write them or a file kept them.
+pub fn records(input: &[u8]) {
+    let mut events = Vec::new();
+    for bytes in input.chunks(Record::BYTES) {
+        let Some(record) = Record::of_bytes(bytes) else {
+            assert!(bytes.len() < Record::BYTES);
+            continue;
+        };
+        assert_eq!(record.to_bytes(), bytes);
+        events.clear();
+        record.events(&mut events);
+        assert!(events.len() <= Record::EVENTS_MAX);
+        for event in &events {
+            assert!(event.time_ns <= record.time_ns());
+            assert!(event.amount_in_unit().is_none_or(|amount| amount >= 0.0));
+            let _ = (event.reason(), event.unit());
+        }
+    }
+}
+
 /// A database of logins, behind its length in four bytes (the lowest first), and its write-ahead log.
 pub fn sqlite(input: &[u8]) {
     let Some((length, rest)) = input.split_first_chunk::<4>() else { return };
@@ -76,6 +98,11 @@ mod tests {
     #[test]
     fn messages_of_taskstats() {
         super::replay::replay("taskstats", super::taskstats);
+    }
+
+    #[test]
+    fn records_of_a_trace() {
+        super::replay::replay("records", super::records);
     }
 
     #[test]

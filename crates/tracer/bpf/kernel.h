@@ -15,6 +15,7 @@ typedef long long s64;
 
 #define SECTION(name) __attribute__((section(name), used))
 #define INLINE static inline __attribute__((always_inline))
+#define HIDE(variable) asm volatile("" : "+r"(variable))
 #define BARRIER() asm volatile("" ::: "memory")
 
 /* Fields of a map, in the form that loaders read from the debugging information. */
@@ -52,7 +53,10 @@ struct sched_entity {
 };
 
 struct sched_info {
+    unsigned long pcount;
     unsigned long long run_delay;
+    unsigned long long last_arrival;
+    unsigned long long last_queued;
 };
 
 struct task_struct {

@@ -4,7 +4,9 @@
 
 #define CALLS 512
 #define ACCOUNTS 2048
-#define PROBES 32
+/* The upper bits of the hash of a key, as many as the places need: the lower ones do not know the last letters of a name. */
+#define ACCOUNT_HASH_SHIFT (64 - 11)
+#define PROBES 64
 #define REQUESTS 16384
 #define BUCKETS 63
 #define BUCKET_SHIFT 7
@@ -26,6 +28,8 @@
 #define REASONS 13
 /* Of a task that has not run yet. */
 #define REASON_STARTED 13
+/* Of a switch to a task that did not wait. */
+#define NOTHING 14
 
 #define QUEUE_WOKEN 0
 #define QUEUE_STARTED 1
@@ -49,18 +53,37 @@
 #define TASK_IS_QUEUED 2
 #define TASK_WAITS 3
 
+/* What is known of a task, in a cache line of its own: tasks of neighbouring numbers run on different CPUs. */
+#define TASKS (1 << 16)
+
 struct task {
+    /* Whose this is: number of the thread, or place of its structure; 0 if it is nobody's. */
+    u64 tag;
     u64 since_ns;
-    /* When the wait began after which it is queued; 0 if it was not seen. */
-    u64 blocked_ns;
+    /* Where the scheduler's own times are used: how long it had waited for CPUs in all when it left its CPU. Where not:
+     * when the wait began after which it is queued, or 0 if that was not seen. */
+    u64 before_ns;
+    /* Its account, and the state that the account had when it was found. */
     u32 account;
+    u32 mark;
     u8 state;
     u8 reason;
+    u8 unused[26];
 };
 
+/* What a CPU is known for. */
+struct cpu {
+    /* The clock of the programs less that of the scheduler, and when it was compared. */
+    u64 ahead_ns;
+    u64 compared_ns;
+};
+
+/* State of an account: these, and above them a number that each new owner of the place increases. */
 #define ACCOUNT_FREE 0
 #define ACCOUNT_TAKEN 1
 #define ACCOUNT_READY 2
+#define ACCOUNT_RETIRED 3
+#define ACCOUNT_STATES 4
 
 /* Added to the owner of a thread of the kernel. */
 #define OWNER_IS_KERNEL (1ull << 63)
@@ -78,61 +101,81 @@ struct account {
 #define ACCOUNT_BYTES 168
 #define ACCOUNT_STATE_AT 24
 #define ACCOUNT_SLOTS_AT 28
-#define HISTOGRAM_BYTES 1024
-#define SHARED_BYTES 32
+#define HISTOGRAM_BYTES 1344
+#define LINE_BYTES 64
+#define SHARED_BYTES 40
 
 struct bucket {
     u64 count;
     u64 total_ns;
 };
 
-struct histogram {
-    /* Durations whose counting has begun, and is done: a reader who finds them equal has read a whole. */
-    u64 begun;
+/* Some buckets, in a cache line of their own, with the number of durations whose counting is done: a reader who finds it
+ * equal to the sum of the counts has read a whole. */
+#define LINE_BUCKETS 3
+
+struct line {
     u64 done;
-    struct bucket buckets[BUCKETS];
+    struct bucket buckets[LINE_BUCKETS];
+    u64 unused;
+};
+
+struct histogram {
+    struct line lines[BUCKETS / LINE_BUCKETS];
 };
 
 struct shared {
-    u64 histograms_taken;
+    /* Numbers of histograms that were taken from the list of free ones, and given to it: the recorder writes the second. */
+    u64 slots_taken;
+    u64 slots_given;
     u64 accounts_lost;
     u64 durations_lost;
     u64 unseen;
 };
 
-/* Events of one CPU that the recorder has not read yet. */
-#define RING (1 << 17)
+/* Records of one CPU that the recorder has not read yet. */
+#define RING (1 << 16)
 /* Interrupts that may write to the ring at the same time. */
 #define RING_SPARE 8
 
-#define EVENT_SWITCH_OUT 0
-#define EVENT_DISPATCH 1
-#define EVENT_WAKE_UP 2
-#define EVENT_FORK 3
-#define EVENT_EXEC 4
-#define EVENT_EXIT 5
-#define EVENT_ISSUE 6
-#define EVENT_COMPLETION 7
+#define RECORD_SWITCH 0
+#define RECORD_FORK 1
+#define RECORD_EXEC 2
+#define RECORD_EXIT 3
+#define RECORD_ISSUE 4
+#define RECORD_COMPLETION 5
 
 /* No amount: its beginning was not seen. */
 #define UNKNOWN (~0ull)
 
-struct event {
+/* What happened: a switch is one record, with the task that leaves the CPU, the one that comes, and what that one
+ * waited for. A cache line. */
+struct record {
     /* The place in the ring, counted from 1: written last. */
     u32 sequence;
-    u32 task;
-    u32 process;
-    u16 account;
     u8 kind;
-    /* Reason, or kind of request. */
+    /* Why the task left, or kind of request. */
     u8 reason;
+    /* How the one that comes was queued, and what it had waited for. */
+    u8 queued;
+    u8 waited;
     u64 time_ns;
     /* Nanoseconds, or bytes. */
     u64 amount;
+    u64 queued_ns;
+    u64 waited_ns;
+    u32 task;
+    u32 process;
+    /* The task that comes; 0 if none does. */
+    u32 next_task;
+    u32 next_process;
+    u16 account;
+    u16 next_account;
+    u32 unused;
 };
 
 struct ring {
-    /* Events written, and read: the programs write the first, the recorder the second. */
+    /* Records written, and read: the programs write the first, the recorder the second. */
     u64 head;
     u64 lost;
     u64 unused[6];
@@ -140,7 +183,7 @@ struct ring {
     u64 unused_too[7];
 };
 
-#define EVENT_BYTES 32
+#define RECORD_BYTES 64
 #define RING_BYTES 128
 #define RING_TAIL_AT 64
 
@@ -157,6 +200,7 @@ struct thread {
 struct in_progress {
     u64 since_ns;
     u32 account;
+    u32 mark;
     u32 task;
     u32 process;
 };
@@ -165,8 +209,10 @@ _Static_assert(sizeof(struct account) == ACCOUNT_BYTES, "as in layout.rs");
 _Static_assert(__builtin_offsetof(struct account, state) == ACCOUNT_STATE_AT, "as in layout.rs");
 _Static_assert(__builtin_offsetof(struct account, slots) == ACCOUNT_SLOTS_AT, "as in layout.rs");
 _Static_assert(sizeof(struct histogram) == HISTOGRAM_BYTES, "as in layout.rs");
+_Static_assert(sizeof(struct line) == LINE_BYTES, "as in layout.rs");
 _Static_assert(sizeof(struct thread) == THREAD_BYTES, "as in layout.rs");
-_Static_assert(sizeof(struct event) == EVENT_BYTES, "as in layout.rs");
+_Static_assert(sizeof(struct record) == RECORD_BYTES, "as in layout.rs");
+_Static_assert(sizeof(struct task) == 64, "a cache line");
 _Static_assert(sizeof(struct ring) == RING_BYTES, "as in layout.rs");
 _Static_assert(__builtin_offsetof(struct ring, tail) == RING_TAIL_AT, "as in layout.rs");
 _Static_assert(sizeof(struct shared) == SHARED_BYTES, "as in layout.rs");

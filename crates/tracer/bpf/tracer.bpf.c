@@ -1,75 +1,27 @@
 /* Where the time of tasks goes: slices, waits for a CPU and other waits, and requests of disks.
  *
- * Durations are counted in histograms, by user, program, kind of duration and reason. Each CPU has its own, so that
- * CPUs do not wait for each other's cache lines; the recorder maps all of them into its memory and adds them up.
- * If it wants the events themselves, each CPU writes them to a ring of its own, which the recorder reads in the same
- * way: neither needs a system call.
- *
- * The programs of the scheduler run with interrupts disabled: on one CPU they do not interrupt each other, and add
- * without atomic operations. Those of disks may be interrupted.
+ * One program at each switch of a task measures all that concerns the scheduler: when the task that comes was queued is
+ * in the kernel's structure of it. No program runs at a wake-up, unless the kernel does not keep such times.
  *
  * SPDX-License-Identifier: MIT OR GPL-2.0
  */
-#include "kernel.h"
-#include "layout.h"
+#include "counting.h"
 
 char terms[] SECTION("license") = "Dual MIT/GPL";
 
-/* What the recorder chooses before the programs are loaded: the kernel leaves out the code that is not used. */
-const volatile u32 wants_events = 0;
 const volatile u32 owner_is_session = 0;
-const volatile u32 has_state_argument = 1;
+/* The scheduler's own times of queueing are used. */
+const volatile u32 by_scheduler = 0;
 /* The reason of an interruptible wait, by the number of the system call. */
 const volatile u8 reason_of_call[CALLS] = {};
 
+/* Tasks whose place in the table of tasks is another's. */
 struct {
     MAP_NUMBER(type, MAP_TYPE_TASK_STORAGE);
     MAP_NUMBER(map_flags, MAP_FLAG_NO_PREALLOC);
     int *key;
     struct task *value;
-} tasks SECTION(".maps");
-
-struct {
-    MAP_NUMBER(type, MAP_TYPE_ARRAY);
-    MAP_NUMBER(map_flags, MAP_FLAG_MMAPABLE);
-    MAP_NUMBER(max_entries, ACCOUNTS);
-    u32 *key;
-    struct account *value;
-} accounts SECTION(".maps");
-
-/* The loader makes it as large as the number of CPUs demands. */
-struct {
-    MAP_NUMBER(type, MAP_TYPE_ARRAY);
-    MAP_NUMBER(map_flags, MAP_FLAG_MMAPABLE);
-    MAP_NUMBER(max_entries, 1);
-    u32 *key;
-    struct histogram *value;
-} histograms SECTION(".maps");
-
-struct {
-    MAP_NUMBER(type, MAP_TYPE_ARRAY);
-    MAP_NUMBER(map_flags, MAP_FLAG_MMAPABLE);
-    MAP_NUMBER(max_entries, 1);
-    u32 *key;
-    struct shared *value;
-} shared SECTION(".maps");
-
-/* Events, and the state of the ring, of each CPU; made for one event where none are wanted. */
-struct {
-    MAP_NUMBER(type, MAP_TYPE_ARRAY);
-    MAP_NUMBER(map_flags, MAP_FLAG_MMAPABLE);
-    MAP_NUMBER(max_entries, 1);
-    u32 *key;
-    struct event *value;
-} events SECTION(".maps");
-
-struct {
-    MAP_NUMBER(type, MAP_TYPE_ARRAY);
-    MAP_NUMBER(map_flags, MAP_FLAG_MMAPABLE);
-    MAP_NUMBER(max_entries, 1);
-    u32 *key;
-    struct ring *value;
-} rings SECTION(".maps");
+} others SECTION(".maps");
 
 /* Requests in progress. One that finds no room is counted as lost. */
 struct {
@@ -80,44 +32,19 @@ struct {
     struct in_progress *value;
 } requests SECTION(".maps");
 
-const volatile u32 histograms_per_cpu = 1;
-
-INLINE struct shared *totals(void)
+INLINE struct task *task_of(struct task_struct *process)
 {
-    u32 zero = 0;
-    return map_lookup(&shared, &zero);
-}
+    u64 tag = (u32)process->pid;
+    u32 index = (u32)tag & (TASKS - 1);
+    struct task *task = map_lookup(&tasks, &index);
 
-/* Two buckets for each doubling, from 128 ns. */
-INLINE u32 bucket_of(u64 ns)
-{
-    u64 rest = ns >> BUCKET_SHIFT;
-    u32 doublings = 0;
-
-    if (!rest)
+    if (!task)
         return 0;
-    if (rest >> 16) {
-        doublings += 16;
-        rest >>= 16;
-    }
-    if (rest >> 8) {
-        doublings += 8;
-        rest >>= 8;
-    }
-    if (rest >> 4) {
-        doublings += 4;
-        rest >>= 4;
-    }
-    if (rest >> 2) {
-        doublings += 2;
-        rest >>= 2;
-    }
-    if (rest >> 1)
-        doublings += 1;
-    u32 half = (ns >> (BUCKET_SHIFT - 1 + doublings)) & 1;
-    u32 bucket = 1 + 2 * doublings + half;
-    /* The last bucket has no upper bound. */
-    return bucket < BUCKETS ? bucket : BUCKETS - 1;
+    if (task->tag == tag)
+        return task;
+    if (!task->tag && !__sync_val_compare_and_swap(&task->tag, 0, tag))
+        return task;
+    return task_storage(&others, process, 0, STORAGE_CREATE);
 }
 
 INLINE u64 owner_of(struct task_struct *task)
@@ -129,155 +56,21 @@ INLINE u64 owner_of(struct task_struct *task)
     return owner | task->cred->euid.val;
 }
 
-/* The account of this user and program; 0, which is that of all others, if there is no room. */
-static __attribute__((noinline)) u32 open_account(u64 owner, u64 name, u64 rest)
-{
-    u32 start = (u32)((owner * 0x9e3779b97f4a7c15ull ^ name * 0xc2b2ae3d27d4eb4full ^ rest * 0x165667b19e3779f9ull) >> 40);
-
-    for (u32 step = 0; step < PROBES; step++) {
-        u32 index = (start + step) & (ACCOUNTS - 1);
-        if (index == 0)
-            continue;
-        struct account *account = map_lookup(&accounts, &index);
-        if (!account)
-            return 0;
-        if (account->state == ACCOUNT_FREE &&
-            __sync_val_compare_and_swap(&account->state, ACCOUNT_FREE, ACCOUNT_TAKEN) == ACCOUNT_FREE) {
-            account->owner = owner;
-            account->name = name;
-            account->rest = rest;
-            /* The key before the state, for readers on other CPUs. */
-            __sync_lock_test_and_set(&account->state, ACCOUNT_READY);
-            return index;
-        }
-        if (account->state == ACCOUNT_READY && account->owner == owner && account->name == name &&
-            account->rest == rest)
-            return index;
-        /* Another CPU may be opening this very account: then there are two of it, which the recorder adds up. */
-    }
-    struct shared *of_all = totals();
-    if (of_all)
-        __sync_fetch_and_add(&of_all->accounts_lost, 1);
-    return 0;
-}
-
 /* The account that a task belongs to at this moment: it may have changed its user, or run another program. */
 INLINE struct account *account_of(struct task_struct *process, struct task *task)
 {
     struct task_struct *leader = process->group_leader;
-    u64 owner = owner_of(process);
-    u64 name = *(u64 *)&leader->comm[0];
-    u64 rest = *(u64 *)&leader->comm[8];
-    u32 index = task->account;
-    struct account *account = map_lookup(&accounts, &index);
 
-    if (account && index != 0 && account->owner == owner && account->name == name && account->rest == rest &&
-        account->state == ACCOUNT_READY)
-        return account;
-    index = open_account(owner, name, rest);
-    task->account = index;
-    return map_lookup(&accounts, &index);
+    return account_with(task, owner_of(process), *(u64 *)&leader->comm[0], *(u64 *)&leader->comm[8]);
 }
 
 /* The account that a task had when it left its CPU: it has done nothing since. */
 INLINE struct account *last_account_of(struct task_struct *process, struct task *task)
 {
     u32 index = task->account;
+    struct account *account = account_at(index);
 
-    return index ? map_lookup(&accounts, &index) : account_of(process, task);
-}
-
-static __attribute__((noinline)) u32 open_histogram(struct account *account, u32 kind)
-{
-    struct shared *of_all = totals();
-
-    if (!account || !of_all || kind >= KINDS)
-        return 0;
-    u64 taken = of_all->histograms_taken;
-    if (taken + 1 >= histograms_per_cpu) {
-        __sync_fetch_and_add(&of_all->durations_lost, 1);
-        return 0;
-    }
-    u32 slot = (u32)__sync_fetch_and_add(&of_all->histograms_taken, 1) + 1;
-    if (slot >= histograms_per_cpu) {
-        __sync_fetch_and_add(&of_all->durations_lost, 1);
-        return 0;
-    }
-    u32 other = __sync_val_compare_and_swap(&account->slots[kind], 0, slot);
-    /* Another CPU was faster: the slot that is not needed stays unused. */
-    return other ? other : slot;
-}
-
-INLINE struct histogram *histogram_of(struct account *account, u32 kind, u32 cpu)
-{
-    if (kind >= KINDS)
-        return 0;
-    u32 slot = account->slots[kind];
-    if (!slot) {
-        slot = open_histogram(account, kind);
-        if (!slot)
-            return 0;
-    }
-    u32 index = cpu * histograms_per_cpu + slot;
-    return map_lookup(&histograms, &index);
-}
-
-/* Counts a duration. Nothing that counts in the same histogram of this CPU can interrupt it. */
-INLINE void count(struct account *account, u32 kind, u64 ns, u32 cpu)
-{
-    struct histogram *histogram = histogram_of(account, kind, cpu);
-
-    if (!histogram)
-        return;
-    struct bucket *bucket = &histogram->buckets[bucket_of(ns)];
-    histogram->begun++;
-    BARRIER();
-    bucket->count++;
-    bucket->total_ns += ns;
-    BARRIER();
-    histogram->done++;
-}
-
-/* The same where an interrupt may count in between. */
-INLINE void count_interruptible(struct account *account, u32 kind, u64 ns, u32 cpu)
-{
-    struct histogram *histogram = histogram_of(account, kind, cpu);
-
-    if (!histogram)
-        return;
-    struct bucket *bucket = &histogram->buckets[bucket_of(ns)];
-    __sync_fetch_and_add(&histogram->begun, 1);
-    __sync_fetch_and_add(&bucket->count, 1);
-    __sync_fetch_and_add(&bucket->total_ns, ns);
-    __sync_fetch_and_add(&histogram->done, 1);
-}
-
-/* Writes an event to the ring of this CPU, if events are wanted. */
-INLINE void tell(u32 kind, u32 reason, u32 task, u32 process, u32 account, u64 time_ns, u64 amount, u32 cpu)
-{
-    if (!wants_events)
-        return;
-    struct ring *ring = map_lookup(&rings, &cpu);
-    if (!ring)
-        return;
-    if (ring->head - *(volatile u64 *)&ring->tail >= RING - RING_SPARE) {
-        __sync_fetch_and_add(&ring->lost, 1);
-        return;
-    }
-    u64 place = __sync_fetch_and_add(&ring->head, 1);
-    u32 index = cpu * RING + (u32)(place & (RING - 1));
-    struct event *event = map_lookup(&events, &index);
-    if (!event)
-        return;
-    event->task = task;
-    event->process = process;
-    event->account = account;
-    event->kind = kind;
-    event->reason = reason;
-    event->time_ns = time_ns;
-    event->amount = amount;
-    /* After all else, for the reader on another CPU. */
-    __sync_lock_test_and_set(&event->sequence, (u32)place + 1);
+    return account && index && account->state == task->mark ? account : account_of(process, task);
 }
 
 /* Number of the system call that a task is in; beyond all if it is in none. */
@@ -316,17 +109,50 @@ INLINE u32 reason_of(struct task_struct *task, u32 is_preempted, u64 state)
     return call < CALLS ? reason_of_call[call] : REASON_SLEEP;
 }
 
-/* The beginning of what ends was not seen: before the first switch of a task, and where the kernel told of none. */
-INLINE void unseen(void)
+/* What a switch tells of it, if events are wanted. */
+struct told {
+    u64 slice_ns;
+    u64 queued_ns;
+    u64 waited_ns;
+    u32 account;
+    u32 next_account;
+    u8 reason;
+    u8 queued;
+    u8 waited;
+};
+
+/* Histogram 0 of a CPU is nobody's. What is known of the CPU lies there, in a page that is in use anyway. */
+INLINE struct cpu *cpu_at(u32 number)
 {
-    struct shared *of_all = totals();
-    if (of_all)
-        __sync_fetch_and_add(&of_all->unseen, 1);
+    u32 place = number * histograms_per_cpu;
+
+    return map_lookup(&histograms, &place);
 }
 
-INLINE void leaves(struct task_struct *process, u32 is_preempted, u64 state, u64 now, u32 cpu)
+/* How far the clock of the programs is ahead of that by which the scheduler takes its times: both were read when this
+ * task came to the CPU, first the other. What came in between makes the difference too large: the smallest is kept, but
+ * may grow by a thousandth of the time, since clocks are adjusted. They are compared every half a millisecond. */
+INLINE void compare_clocks(struct task_struct *process, u64 came_ns, u32 number)
 {
-    struct task *task = task_storage(&tasks, process, 0, STORAGE_CREATE);
+    const u32 often_shift = 19, growth_shift = 10;
+    struct cpu *cpu = cpu_at(number);
+
+    if (!cpu)
+        return;
+    u64 passed_ns = came_ns - cpu->compared_ns;
+    if (!(passed_ns >> often_shift))
+        return;
+    u64 ahead_ns = came_ns - process->sched_info.last_arrival;
+    s64 most_ns = (s64)(passed_ns >> growth_shift);
+    if (cpu->compared_ns && (s64)(ahead_ns - cpu->ahead_ns) > most_ns)
+        ahead_ns = cpu->ahead_ns + most_ns;
+    cpu->ahead_ns = ahead_ns;
+    cpu->compared_ns = came_ns;
+}
+
+INLINE void leaves(struct task_struct *process, u32 is_preempted, u64 state, u64 now, u32 cpu, struct told *told)
+{
+    struct task *task = task_of(process);
 
     if (!task)
         return;
@@ -334,50 +160,101 @@ INLINE void leaves(struct task_struct *process, u32 is_preempted, u64 state, u64
     if (!account)
         return;
     u32 reason = reason_of(process, is_preempted, state);
-    u64 slice_ns = UNKNOWN;
     if (task->state == TASK_RUNS) {
-        slice_ns = now - task->since_ns;
-        count(account, KIND_SLICE + reason, slice_ns, cpu);
+        if (by_scheduler && HAS_FIELD(process->sched_info.last_arrival))
+            compare_clocks(process, task->since_ns, cpu);
+        told->slice_ns = now - task->since_ns;
+        count(account, KIND_SLICE + reason, told->slice_ns, cpu);
     } else {
         unseen();
     }
-    tell(EVENT_SWITCH_OUT, reason, process->pid, process->tgid, task->account, now, slice_ns, cpu);
-    task->blocked_ns = 0;
+    told->reason = reason;
+    told->account = task->account;
     task->state = reason == REASON_PREEMPTED ? TASK_IS_QUEUED : TASK_WAITS;
     task->reason = reason;
     task->since_ns = now;
+    task->before_ns = by_scheduler && HAS_FIELD(process->sched_info.run_delay) ? process->sched_info.run_delay : 0;
+    if (reason == REASON_EXIT) {
+        /* It does not come back: its place is free for another. */
+        task->state = TASK_IS_UNKNOWN;
+        task->account = 0;
+        BARRIER();
+        task->tag = 0;
+    }
 }
 
-INLINE void arrives(struct task_struct *process, u64 now, u32 cpu)
+/* How long a task was queued that comes to its CPU, by the scheduler's own times; how, and what it waited for before. */
+INLINE void queued_by_scheduler(struct task_struct *process, struct task *task, u64 now, u32 number, struct told *told)
 {
-    struct task *task = task_storage(&tasks, process, 0, STORAGE_CREATE);
+    struct cpu *cpu = cpu_at(number);
+    u64 since_ns = process->sched_info.last_queued;
+
+    if (!cpu || !cpu->compared_ns || !since_ns)
+        return;
+    since_ns += cpu->ahead_ns;
+    /* With the time in the queues of other CPUs, from which it was moved to this one. */
+    u64 queued_ns = (now > since_ns ? now - since_ns : 0) + process->sched_info.run_delay;
+    if (!process->sched_info.pcount) {
+        told->queued = QUEUE_STARTED;
+        told->waited = REASON_STARTED;
+        told->queued_ns = queued_ns;
+        return;
+    }
+    if (task->state != TASK_WAITS && task->state != TASK_IS_QUEUED)
+        return;
+    u64 away_ns = now - task->since_ns;
+    queued_ns -= task->before_ns;
+    /* If it was queued all the time, a signal kept it from blocking after all. */
+    if (task->state == TASK_IS_QUEUED || queued_ns >= away_ns) {
+        told->queued_ns = away_ns;
+        return;
+    }
+    told->queued = QUEUE_WOKEN;
+    told->queued_ns = queued_ns;
+    told->waited = task->reason;
+    told->waited_ns = away_ns - queued_ns;
+}
+
+/* The same by what the programs saw. */
+INLINE void queued_as_seen(struct task *task, u64 now, struct told *told)
+{
+    u8 reason = task->reason;
+
+    if (task->state != TASK_IS_QUEUED && task->state != TASK_WAITS)
+        return;
+    told->queued = QUEUE_PREEMPTED;
+    told->queued_ns = now - task->since_ns;
+    if (task->state == TASK_WAITS || reason == REASON_PREEMPTED)
+        return;
+    told->queued = reason == REASON_STARTED ? QUEUE_STARTED : QUEUE_WOKEN;
+    told->waited = reason;
+    if (task->before_ns)
+        told->waited_ns = task->since_ns - task->before_ns;
+}
+
+INLINE void arrives(struct task_struct *process, u64 now, u32 cpu, struct told *told)
+{
+    struct task *task = task_of(process);
 
     if (!task)
         return;
     struct account *account = last_account_of(process, task);
     if (!account)
         return;
-    u8 reason = task->reason;
-    u32 how = QUEUE_PREEMPTED;
-    u64 queued_ns = now - task->since_ns;
-    if (task->state == TASK_IS_QUEUED) {
-        if (reason != REASON_PREEMPTED)
-            how = reason == REASON_STARTED ? QUEUE_STARTED : QUEUE_WOKEN;
-        count(account, KIND_QUEUE + how, queued_ns, cpu);
-        if (task->blocked_ns) {
-            count(account, KIND_WAIT + reason, task->since_ns - task->blocked_ns, cpu);
-        }
-    } else if (task->state == TASK_WAITS) {
-        /* A signal kept it from blocking after all: it was runnable all the time. */
-        count(account, KIND_QUEUE + how, queued_ns, cpu);
-    } else {
-        queued_ns = UNKNOWN;
+    if (by_scheduler && HAS_FIELD(process->sched_info.last_queued))
+        queued_by_scheduler(process, task, now, cpu, told);
+    else
+        queued_as_seen(task, now, told);
+    if (told->queued_ns == UNKNOWN)
         unseen();
-    }
-    tell(EVENT_DISPATCH, how, process->pid, process->tgid, task->account, now, queued_ns, cpu);
-    task->blocked_ns = 0;
+    else
+        count(account, KIND_QUEUE + told->queued, told->queued_ns, cpu);
+    if (told->waited_ns != UNKNOWN)
+        count(account, KIND_WAIT + told->waited, told->waited_ns, cpu);
+    told->next_account = task->account;
     task->state = TASK_RUNS;
     task->since_ns = now;
+    task->before_ns = 0;
 }
 
 SECTION("tp_btf/sched_switch")
@@ -387,40 +264,64 @@ int on_switch(u64 *arguments)
     struct task_struct *next = (struct task_struct *)arguments[2];
     u64 now = now_ns();
     u32 cpu = this_cpu();
+    struct told told = {
+        .slice_ns = UNKNOWN,
+        .queued_ns = UNKNOWN,
+        .waited_ns = UNKNOWN,
+        .queued = QUEUE_PREEMPTED,
+        .waited = NOTHING,
+    };
 
     if (previous->pid)
-        leaves(previous, arguments[0] & 1, arguments[3], now, cpu);
+        leaves(previous, arguments[0] & 1, arguments[3], now, cpu, &told);
     if (next->pid)
-        arrives(next, now, cpu);
+        arrives(next, now, cpu, &told);
+    if (!wants_events)
+        return 0;
+    u32 sequence = 0;
+    struct record *record = reserve(cpu, 0, &sequence);
+    if (!record)
+        return 0;
+    record->kind = RECORD_SWITCH;
+    record->reason = told.reason;
+    record->queued = told.queued;
+    record->waited = told.waited;
+    record->time_ns = now;
+    record->amount = told.slice_ns;
+    record->queued_ns = told.queued_ns;
+    record->waited_ns = told.waited_ns;
+    record->task = previous->pid;
+    record->process = previous->tgid;
+    record->next_task = next->pid;
+    record->next_process = next->tgid;
+    record->account = told.account;
+    record->next_account = told.next_account;
+    submit(record, sequence);
     return 0;
 }
 
+/* Attached only where the times of the scheduler cannot be used. */
 INLINE int wakes(struct task_struct *process, u32 is_new)
 {
-    struct task *task = task_storage(&tasks, process, 0, STORAGE_CREATE);
+    struct task *task = task_of(process);
 
     if (!task)
         return 0;
-    u64 now = now_ns();
-    u64 waited_ns = UNKNOWN;
     if (is_new) {
         task->reason = REASON_STARTED;
+        task->before_ns = 0;
     } else if (task->state == TASK_WAITS) {
-        task->blocked_ns = task->since_ns;
-        waited_ns = now - task->since_ns;
+        task->before_ns = task->since_ns;
     } else if (task->state == TASK_IS_UNKNOWN) {
         /* When its wait began was not seen. */
         task->reason = REASON_SLEEP;
+        task->before_ns = 0;
     } else {
         /* It had not left its CPU yet. */
         return 0;
     }
     task->state = TASK_IS_QUEUED;
-    task->since_ns = now;
-    if (wants_events) {
-        last_account_of(process, task);
-        tell(EVENT_WAKE_UP, task->reason, process->pid, process->tgid, task->account, now, waited_ns, this_cpu());
-    }
+    task->since_ns = now_ns();
     return 0;
 }
 
@@ -459,16 +360,17 @@ int on_issue(u64 *arguments)
     struct request *request = (struct request *)arguments[0];
     struct task_struct *process = this_task();
     struct task unknown = {};
-    struct task *task = task_storage(&tasks, process, 0, STORAGE_CREATE);
+    struct task *task = process->pid ? task_of(process) : 0;
 
     if (!task)
         task = &unknown;
     struct in_progress begun = {.since_ns = now_ns()};
     account_of(process, task);
     begun.account = task->account;
+    begun.mark = task->mark;
     begun.task = process->pid;
     begun.process = process->tgid;
-    tell(EVENT_ISSUE, kind_of_request(request->cmd_flags), begun.task, begun.process, begun.account, begun.since_ns,
+    tell(RECORD_ISSUE, kind_of_request(request->cmd_flags), begun.task, begun.process, begun.account, begun.since_ns,
          request->__data_len, this_cpu());
     u64 key = (u64)request;
     if (map_update(&requests, &key, &begun, 0)) {
@@ -491,21 +393,26 @@ int on_completion(u64 *arguments)
         return 0;
     struct in_progress of_request = *begun;
     u32 index = of_request.account;
-    struct account *account = map_lookup(&accounts, &index);
+    struct account *account = account_at(index);
+    /* It may be another's by now. */
+    if (account && account->state != of_request.mark) {
+        index = 0;
+        account = account_at(0);
+    }
     u32 kind = kind_of_request(request->cmd_flags);
     u64 now = now_ns();
     u32 cpu = this_cpu();
     map_delete(&requests, &key);
     if (account)
         count_interruptible(account, KIND_REQUEST + kind, now - of_request.since_ns, cpu);
-    tell(EVENT_COMPLETION, kind, of_request.task, of_request.process, index, now, now - of_request.since_ns, cpu);
+    tell(RECORD_COMPLETION, kind, of_request.task, of_request.process, index, now, now - of_request.since_ns, cpu);
     return 0;
 }
 
 /* Events of the life of a task, attached only where events are wanted. */
 INLINE int lives(struct task_struct *process, u32 kind, u64 amount, u64 now)
 {
-    struct task *task = task_storage(&tasks, process, 0, STORAGE_CREATE);
+    struct task *task = task_of(process);
 
     if (!task)
         return 0;
@@ -517,13 +424,13 @@ INLINE int lives(struct task_struct *process, u32 kind, u64 amount, u64 now)
 SECTION("tp_btf/sched_process_fork")
 int on_fork(u64 *arguments)
 {
-    return lives((struct task_struct *)arguments[1], EVENT_FORK, UNKNOWN, now_ns());
+    return lives((struct task_struct *)arguments[1], RECORD_FORK, UNKNOWN, now_ns());
 }
 
 SECTION("tp_btf/sched_process_exec")
 int on_exec(u64 *arguments)
 {
-    return lives((struct task_struct *)arguments[0], EVENT_EXEC, UNKNOWN, now_ns());
+    return lives((struct task_struct *)arguments[0], RECORD_EXEC, UNKNOWN, now_ns());
 }
 
 SECTION("tp_btf/sched_process_exit")
@@ -532,5 +439,5 @@ int on_exit(u64 *arguments)
     struct task_struct *process = (struct task_struct *)arguments[0];
     u64 now = now_ns();
 
-    return lives(process, EVENT_EXIT, now - process->start_time, now);
+    return lives(process, RECORD_EXIT, now - process->start_time, now);
 }

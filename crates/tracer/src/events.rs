@@ -1,12 +1,99 @@
-//! Single events: each CPU has a ring of them, which is read while the programs write to it.
+//! Single events: each CPU has a ring of records, which is read while the programs write to it.
 
 use std::sync::Arc;
 
-use crate::layout::{ACCOUNTS, EVENT_BYTES, EVENTS, RING, RING_BYTES, RING_LOST, RING_TAIL, reason_of_event};
+use crate::layout::{
+    ACCOUNTS, QUEUED, RECORD_BYTES, RECORDS, RING, RING_BYTES, RING_LOST, RING_TAIL, reason_of_event,
+};
 use crate::mapped::Mapped;
 use crate::tracer::Account;
 
-/// An event as the programs write it; compact, since there may be millions a second.
+/// Words of a record.
+const WORDS: usize = RECORD_BYTES / 8;
+
+/// What the programs wrote at once, as they wrote it: up to three events. There may be millions a second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record([u64; WORDS]);
+
+impl Record {
+    /// Bytes of a record that is kept aside.
+    pub const BYTES: usize = RECORD_BYTES;
+    /// Most events of a record.
+    pub const EVENTS_MAX: usize = 3;
+
+    /// Monotonic time [ns].
+    pub fn time_ns(&self) -> u64 {
+        self.0[1]
+    }
+
+    /// The record as bytes.
+    pub fn to_bytes(&self) -> [u8; RECORD_BYTES] {
+        let mut bytes = [0; RECORD_BYTES];
+        for (to, word) in bytes.chunks_exact_mut(8).zip(self.0) {
+            to.copy_from_slice(&word.to_ne_bytes());
+        }
+        bytes
+    }
+
+    /// The record that these bytes hold; `None` if they are too few.
+    pub fn of_bytes(bytes: &[u8]) -> Option<Record> {
+        let mut words = [0; WORDS];
+        for (word, from) in words.iter_mut().zip(bytes.get(..RECORD_BYTES)?.chunks_exact(8)) {
+            *word = u64::from_ne_bytes(from.try_into().ok()?);
+        }
+        Some(Record(words))
+    }
+
+    /// The CPU on which it was written: the reader puts it in place of the number in the ring.
+    fn cpu(&self) -> u16 {
+        self.0[0] as u16
+    }
+
+    /// Adds what happened to `into`: of a switch, in this order, that a task left the CPU, that another was woken, and that
+    /// it was given the CPU. The wake-up may have been long before.
+    pub fn events(&self, into: &mut Vec<Event>) {
+        let [first, time_ns, amount, queued_ns, waited_ns, task, next, accounts] = self.0;
+        let [kind, reason, queued, waited] = ((first >> 32) as u32).to_le_bytes();
+        let halves = |word: u64| (word as u32, (word >> 32) as u32);
+        let known = |amount: u64| (amount != u64::MAX).then_some(amount);
+        let (account, next_account) = (accounts as u16, (accounts >> 16) as u16);
+        let Some(kind) = RECORDS.get(usize::from(kind)).copied() else { return };
+        let (task, process) = halves(task);
+        let mut event = Event {
+            time_ns,
+            amount: known(amount),
+            task,
+            process,
+            account,
+            cpu: Some(self.cpu()),
+            kind,
+            reason,
+        };
+        if kind != "switch" {
+            into.push(event);
+            return;
+        }
+        if task != 0 {
+            into.push(Event { kind: "switch_out", ..event });
+        }
+        (event.task, event.process) = halves(next);
+        if event.task == 0 {
+            return;
+        }
+        event.account = next_account;
+        if let Some(queued_ns) = known(queued_ns) {
+            if QUEUED.get(usize::from(queued)).is_some_and(|how| *how != "preempted") {
+                // The program that tells of it does not run where the task was woken.
+                let (time_ns, cpu) = (time_ns.saturating_sub(queued_ns), None);
+                let amount = known(waited_ns);
+                into.push(Event { kind: "wake_up", time_ns, amount, reason: waited, cpu, ..event });
+            }
+        }
+        into.push(Event { kind: "dispatch", amount: known(queued_ns), reason: queued, ..event });
+    }
+}
+
+/// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// Monotonic time [ns].
@@ -19,18 +106,14 @@ pub struct Event {
     pub process: u32,
     /// Number of the account, for [`Events::account`].
     pub account: u16,
-    /// CPU on which it happened.
-    pub cpu: u16,
-    kind: u8,
+    /// CPU on which it happened; `None` where that is not told.
+    pub cpu: Option<u16>,
+    /// Kind of event.
+    pub kind: &'static str,
     reason: u8,
 }
 
 impl Event {
-    /// Kind of event.
-    pub fn kind(&self) -> &'static str {
-        EVENTS.get(usize::from(self.kind)).copied().unwrap_or("unknown")
-    }
-
     /// Unit of the amount: symbol or noun.
     pub fn unit(&self) -> &'static str {
         if self.is_size() { "byte" } else { "s" }
@@ -43,49 +126,12 @@ impl Event {
     }
 
     fn is_size(&self) -> bool {
-        self.kind() == "block_issue"
-    }
-
-    /// Bytes of an event that is kept aside.
-    pub const BYTES: usize = EVENT_BYTES;
-
-    /// The event as bytes.
-    pub fn to_bytes(&self) -> [u8; EVENT_BYTES] {
-        let mut bytes = [0; EVENT_BYTES];
-        bytes[..8].copy_from_slice(&self.time_ns.to_ne_bytes());
-        bytes[8..16].copy_from_slice(&self.amount.unwrap_or(u64::MAX).to_ne_bytes());
-        bytes[16..20].copy_from_slice(&self.task.to_ne_bytes());
-        bytes[20..24].copy_from_slice(&self.process.to_ne_bytes());
-        bytes[24..26].copy_from_slice(&self.account.to_ne_bytes());
-        bytes[26..28].copy_from_slice(&self.cpu.to_ne_bytes());
-        (bytes[28], bytes[29]) = (self.kind, self.reason);
-        bytes
-    }
-
-    /// The event that these bytes hold; `None` if they are too few.
-    pub fn of_bytes(bytes: &[u8]) -> Option<Event> {
-        let (time, rest) = bytes.split_first_chunk()?;
-        let (amount, rest) = rest.split_first_chunk()?;
-        let (task, rest) = rest.split_first_chunk()?;
-        let (process, rest) = rest.split_first_chunk()?;
-        let (account, rest) = rest.split_first_chunk()?;
-        let (cpu, rest) = rest.split_first_chunk()?;
-        let amount = u64::from_ne_bytes(*amount);
-        Some(Event {
-            time_ns: u64::from_ne_bytes(*time),
-            amount: (amount != u64::MAX).then_some(amount),
-            task: u32::from_ne_bytes(*task),
-            process: u32::from_ne_bytes(*process),
-            account: u16::from_ne_bytes(*account),
-            cpu: u16::from_ne_bytes(*cpu),
-            kind: *rest.first()?,
-            reason: *rest.get(1)?,
-        })
+        self.kind == "block_issue"
     }
 
     /// How that ended which the amount measures; `None` where there is no choice.
     pub fn reason(&self) -> Option<&'static str> {
-        reason_of_event(usize::from(self.kind), usize::from(self.reason))
+        reason_of_event(self.kind, usize::from(self.reason))
     }
 }
 
@@ -93,41 +139,31 @@ impl Event {
 #[derive(Debug)]
 pub struct Events {
     accounts: Arc<Mapped>,
-    events: Mapped,
+    records: Mapped,
     rings: Mapped,
-    /// Events read so far, by CPU.
+    /// Records read so far, by CPU.
     tails: Vec<u64>,
 }
 
 impl Events {
-    pub(crate) fn new(accounts: Arc<Mapped>, events: Mapped, rings: Mapped, cpus: usize) -> Events {
-        Events { accounts, events, rings, tails: vec![0; cpus] }
+    pub(crate) fn new(accounts: Arc<Mapped>, records: Mapped, rings: Mapped, cpus: usize) -> Events {
+        Events { accounts, records, rings, tails: vec![0; cpus] }
     }
 
-    /// Adds the events since the last call to `into`: those of each CPU in order, one CPU after the other.
-    pub fn read(&mut self, into: &mut Vec<Event>) {
+    /// Adds the records since the last call to `into`: those of each CPU in order, one CPU after the other.
+    pub fn read(&mut self, into: &mut Vec<Record>) {
         for (cpu, tail) in self.tails.iter_mut().enumerate() {
             let before = *tail;
             loop {
                 let place = (*tail % RING as u64) as usize;
-                let at = (cpu * RING + place) * EVENT_BYTES;
-                // The first word is written last: what comes after it is complete.
-                if self.events.u32(at) != (*tail + 1) as u32 {
+                let at = (cpu * RING + place) * RECORD_BYTES;
+                // The first number is written last: what comes after it is complete.
+                if self.records.u32(at) != (*tail + 1) as u32 {
                     break;
                 }
-                let task = self.events.u32(at + 4);
-                let word = self.events.u64(at + 8);
-                let amount = self.events.u64(at + 24);
-                into.push(Event {
-                    time_ns: self.events.u64(at + 16),
-                    amount: (amount != u64::MAX).then_some(amount),
-                    task,
-                    process: word as u32,
-                    account: (word >> 32) as u16,
-                    cpu: cpu as u16,
-                    kind: (word >> 48) as u8,
-                    reason: (word >> 56) as u8,
-                });
+                let mut words = self.records.words(at);
+                words[0] = words[0] >> 32 << 32 | cpu as u64;
+                into.push(Record(words));
                 *tail += 1;
             }
             if *tail != before {
@@ -136,7 +172,7 @@ impl Events {
         }
     }
 
-    /// Events that found no room in the rings so far.
+    /// Records that found no room in the rings so far.
     pub fn lost(&self) -> u64 {
         (0..self.tails.len()).map(|cpu| self.rings.u64(cpu * RING_BYTES + RING_LOST)).sum()
     }

@@ -52,42 +52,46 @@ pub(crate) fn kind(mut number: usize) -> (&'static str, &'static str) {
 /// Added to the owner of a thread of the kernel.
 pub(crate) const OWNER_IS_KERNEL: u64 = 1 << 63;
 
-/// State of an account that can be read.
+/// States of an account; above them is a number that each new owner of the place increases.
+pub(crate) const ACCOUNT_FREE: u32 = 0;
 pub(crate) const ACCOUNT_READY: u32 = 2;
+pub(crate) const ACCOUNT_RETIRED: u32 = 3;
+pub(crate) const ACCOUNT_STATES: u32 = 4;
 /// Sizes of structures, and offsets of their fields [byte].
 pub(crate) const ACCOUNT_BYTES: usize = 168;
 pub(crate) const OWNER: usize = 0;
 pub(crate) const NAME: usize = 8;
 pub(crate) const STATE: usize = 24;
 pub(crate) const SLOTS: usize = 28;
-pub(crate) const HISTOGRAM_BYTES: usize = 1024;
-pub(crate) const BEGUN: usize = 0;
-pub(crate) const DONE: usize = 8;
-pub(crate) const FIRST_BUCKET: usize = 16;
-pub(crate) const BUCKET_BYTES: usize = 16;
-pub(crate) const SHARED_BYTES: usize = 32;
-pub(crate) const HISTOGRAMS_TAKEN: usize = 0;
-pub(crate) const ACCOUNTS_LOST: usize = 8;
-pub(crate) const DURATIONS_LOST: usize = 16;
-pub(crate) const UNSEEN: usize = 24;
+pub(crate) const HISTOGRAM_BYTES: usize = 1344;
+/// Buckets in a cache line, with the number of durations that are counted in them before the first one.
+pub(crate) const LINE_BUCKETS: usize = 3;
+pub(crate) const LINE_BYTES: usize = 64;
+/// A number of a histogram in the list of free ones [byte].
+pub(crate) const SLOT_BYTES: usize = 8;
+pub(crate) const SHARED_BYTES: usize = 40;
+pub(crate) const SLOTS_TAKEN: usize = 0;
+pub(crate) const SLOTS_GIVEN: usize = 8;
+pub(crate) const ACCOUNTS_LOST: usize = 16;
+pub(crate) const DURATIONS_LOST: usize = 24;
+pub(crate) const UNSEEN: usize = 32;
 
-/// Events of one CPU that are not read yet, at most.
-pub(crate) const RING: usize = 1 << 17;
-pub(crate) const EVENT_BYTES: usize = 32;
+/// Records of one CPU that are not read yet, at most.
+pub(crate) const RING: usize = 1 << 16;
+pub(crate) const RECORD_BYTES: usize = 64;
 pub(crate) const RING_BYTES: usize = 128;
 pub(crate) const RING_LOST: usize = 8;
 pub(crate) const RING_TAIL: usize = 64;
 /// What the iterator tells of a thread [byte].
 pub(crate) const THREAD_BYTES: usize = 24;
-/// Kinds of events, in the kernel's order.
-pub(crate) const EVENTS: [&str; 8] =
-    ["switch_out", "dispatch", "wake_up", "fork", "exec", "exit", "block_issue", "block_completion"];
+/// Kinds of records, in the kernel's order; those that are not of a switch have the names of their events.
+pub(crate) const RECORDS: [&str; 6] = ["switch", "fork", "exec", "exit", "block_issue", "block_completion"];
 /// Number of the reason of a wake-up of a task that has not run yet.
 pub(crate) const STARTED: usize = REASONS.len();
 
 /// Reason of an event of this kind; `None` where there is no choice.
-pub(crate) fn reason_of_event(kind: usize, reason: usize) -> Option<&'static str> {
-    match EVENTS.get(kind).copied()? {
+pub(crate) fn reason_of_event(kind: &str, reason: usize) -> Option<&'static str> {
+    match kind {
         "wake_up" if reason == STARTED => Some("started"),
         "switch_out" | "wake_up" => REASONS.get(reason).copied(),
         "dispatch" => QUEUED.get(reason).copied(),
@@ -130,10 +134,13 @@ mod tests {
             ("BUCKET_SHIFT", BUCKET_SHIFT as usize),
             ("REASONS", REASONS.len()),
             ("KINDS", KINDS),
+            ("ACCOUNT_FREE", ACCOUNT_FREE as usize),
             ("ACCOUNT_READY", ACCOUNT_READY as usize),
+            ("ACCOUNT_RETIRED", ACCOUNT_RETIRED as usize),
+            ("ACCOUNT_STATES", ACCOUNT_STATES as usize),
             ("REASON_STARTED", STARTED),
             ("THREAD_BYTES", THREAD_BYTES),
-            ("EVENT_BYTES", EVENT_BYTES),
+            ("RECORD_BYTES", RECORD_BYTES),
             ("RING_BYTES", RING_BYTES),
             ("RING_TAIL_AT", RING_TAIL),
             ("KIND_SLICE", 0),
@@ -149,9 +156,9 @@ mod tests {
         numbered("REASON", &REASONS);
         numbered("QUEUE", &QUEUED);
         numbered("REQUEST", &REQUESTS);
-        assert!(HEADER.contains("#define RING (1 << 17)"), "{RING}");
-        let events = EVENTS.map(|event| event.trim_start_matches("block_"));
-        numbered("EVENT", &events);
+        assert!(HEADER.contains("#define RING (1 << 16)"), "{RING}");
+        let records = RECORDS.map(|record| record.trim_start_matches("block_"));
+        numbered("RECORD", &records);
         for (first, quantity) in [
             ("KIND_SLICE", "slice"),
             ("KIND_WAIT", "wait"),
@@ -166,6 +173,8 @@ mod tests {
             ("ACCOUNT_STATE_AT", STATE),
             ("ACCOUNT_SLOTS_AT", SLOTS),
             ("HISTOGRAM_BYTES", HISTOGRAM_BYTES),
+            ("LINE_BUCKETS", LINE_BUCKETS),
+            ("LINE_BYTES", LINE_BYTES),
             ("SHARED_BYTES", SHARED_BYTES),
         ] {
             assert_eq!(defined(name), value, "{name}");

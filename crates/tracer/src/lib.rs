@@ -19,9 +19,9 @@ mod tracer;
 
 use std::io;
 
-pub use events::{Event, Events};
+pub use events::{Event, Events, Record};
 pub use threads::{Thread, Threads};
-pub use tracer::{Account, Latency, Losses, Owner, Tracer};
+pub use tracer::{Account, Latency, Losses, Owner, Queueing, Tracer};
 
 /// The machine cannot be traced, or not in this way.
 #[derive(Debug, thiserror::Error)]

@@ -48,6 +48,26 @@ impl Mapped {
         place.store(value, Ordering::Release);
     }
 
+    /// Puts a number of 32 bits at `offset` [byte] if `expected` is there; true if it was.
+    pub fn replace_u32(&self, offset: usize, expected: u32, value: u32) -> bool {
+        assert!(offset % 4 == 0 && offset + 4 <= self.bytes, "offset {offset} of {} bytes", self.bytes);
+        // SAFETY: as above; the programs replace it in the same way.
+        let place = unsafe { &*self.start.as_ptr().byte_add(offset).cast::<AtomicU32>() };
+        place.compare_exchange(expected, value, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    /// The words from `offset` [byte] on.
+    pub fn words<const N: usize>(&self, offset: usize) -> [u64; N] {
+        assert!(offset % 8 == 0 && offset + 8 * N <= self.bytes, "offset {offset} of {} bytes", self.bytes);
+        // SAFETY: within the mapping and aligned, as asserted.
+        let first = unsafe { self.start.as_ptr().byte_add(offset).cast::<AtomicU64>() };
+        std::array::from_fn(|index| {
+            // SAFETY: one of the words above; the mapping lives as long as `self`.
+            let place = unsafe { &*first.add(index) };
+            place.load(Ordering::Relaxed)
+        })
+    }
+
     /// The number of 32 bits at `offset` [byte].
     pub fn u32(&self, offset: usize) -> u32 {
         assert!(offset % 4 == 0 && offset + 4 <= self.bytes, "offset {offset} of {} bytes", self.bytes);

@@ -9,9 +9,10 @@ use crate::bpf::Place;
 use crate::calls;
 use crate::events::Events;
 use crate::layout::{
-    ACCOUNT_BYTES, ACCOUNT_READY, ACCOUNTS, ACCOUNTS_LOST, BEGUN, BUCKET_BYTES, BUCKETS, DONE,
-    DURATIONS_LOST, EVENT_BYTES, FIRST_BUCKET, HISTOGRAM_BYTES, HISTOGRAMS_TAKEN, KINDS, NAME, OWNER,
-    OWNER_IS_KERNEL, RING, RING_BYTES, SHARED_BYTES, SLOTS, STATE, UNSEEN, bounds, kind,
+    ACCOUNT_BYTES, ACCOUNT_FREE, ACCOUNT_READY, ACCOUNT_RETIRED, ACCOUNT_STATES, ACCOUNTS, ACCOUNTS_LOST,
+    BUCKETS, DURATIONS_LOST, HISTOGRAM_BYTES, KINDS, LINE_BUCKETS, LINE_BYTES, NAME, OWNER, OWNER_IS_KERNEL,
+    RECORD_BYTES, RING, RING_BYTES, SHARED_BYTES, SLOT_BYTES, SLOTS, SLOTS_GIVEN, SLOTS_TAKEN, STATE, UNSEEN,
+    bounds, kind,
 };
 use crate::mapped::Mapped;
 use crate::object::{Kernel, Loaded, Program, TRACER};
@@ -26,11 +27,31 @@ pub enum Owner {
     Session,
 }
 
-/// Without these there is no trace.
-const SCHEDULER: [Program; 3] = [
+/// How it is known when a task was queued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queueing {
+    /// By the scheduler's own times, read when the task gets its CPU.
+    Scheduler,
+    /// By programs at wake-ups, where the kernel keeps no such times.
+    WakeUps,
+}
+
+impl Queueing {
+    /// One word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Queueing::Scheduler => "scheduler",
+            Queueing::WakeUps => "wake_ups",
+        }
+    }
+}
+
+/// Without this there is no trace.
+const SWITCH: Program = Program { name: "on_switch", place: Place::Tracepoint, target: "sched_switch" };
+/// Nor without these, where the scheduler's own times cannot be used.
+const WAKE_UPS: [Program; 2] = [
     Program { name: "on_start", place: Place::Tracepoint, target: "sched_wakeup_new" },
     Program { name: "on_wakeup", place: Place::Tracepoint, target: "sched_wakeup" },
-    Program { name: "on_switch", place: Place::Tracepoint, target: "sched_switch" },
 ];
 /// Those that belong together, and what they measure.
 const OTHERS: [(&str, [Program; 2]); 1] = [(
@@ -115,19 +136,36 @@ pub struct Losses {
     pub unseen: u64,
 }
 
-/// A histogram as read: count and sum of each bucket.
-type Contents = [(u64, u64); BUCKETS];
+/// Room that is left in the tables, of all of it, below which what nobody uses is taken back: one part in so many.
+const SCARCE: usize = 2;
+
+/// Lines of a histogram.
+const LINES: usize = BUCKETS / LINE_BUCKETS;
+
+/// A line of a histogram as read: count and sum of each bucket.
+type Line = [(u64, u64); LINE_BUCKETS];
+
+/// A histogram as read, with the durations that were counted in each line.
+type Contents = [(u64, Line); LINES];
 
 /// Programs in the kernel and the memory that they share with this process. Dropping it detaches them.
 pub struct Tracer {
     accounts: Arc<Mapped>,
     events: Option<Events>,
+    queueing: Queueing,
+    /// Places of accounts are given to others, unless records wait that have their numbers.
+    may_recycle: bool,
     histograms: Mapped,
+    slots: Mapped,
     shared: Mapped,
     cpus: usize,
     histograms_per_cpu: usize,
+    /// Readings in a row that found nothing new, of each account.
+    idle: Vec<u32>,
+    /// Accounts whose places were taken back.
+    recycled: u64,
     /// Contents of each histogram at the reading before, by CPU and number.
-    before: BTreeMap<(usize, u32), (u64, Box<Contents>)>,
+    before: BTreeMap<(usize, u32), Box<Contents>>,
     /// What is not measured, with the reasons.
     missing: BTreeMap<&'static str, String>,
     _attached: Vec<OwnedFd>,
@@ -140,20 +178,29 @@ impl Tracer {
     /// The kernel does not permit it, or lacks what the trace of the scheduler needs. Of the rest, what it lacks is
     /// said by [`Tracer::missing`].
     pub fn open(owner: Owner, wants_events: bool) -> Result<Tracer, TraceError> {
+        let queueing = if has_scheduler_times() { Queueing::Scheduler } else { Queueing::WakeUps };
+        Tracer::open_by(owner, wants_events, queueing)
+    }
+
+    fn open_by(owner: Owner, wants_events: bool, queueing: Queueing) -> Result<Tracer, TraceError> {
         let kernel = Kernel::read()?;
         let cpus = possible_cpus();
         let histograms_per_cpu = (MEMORY_MAX / HISTOGRAM_BYTES / cpus).clamp(HISTOGRAMS.1, HISTOGRAMS.0);
         let all = cpus * histograms_per_cpu;
+        let by_scheduler = queueing == Queueing::Scheduler;
         let mut loaded = Loaded::new(
             TRACER,
             &kernel,
             &[
                 ("histograms", all as u32),
-                ("events", if wants_events { (cpus * RING) as u32 } else { 1 }),
+                ("slots", histograms_per_cpu as u32),
+                ("records", if wants_events { (cpus * RING) as u32 } else { 1 }),
                 ("rings", cpus as u32),
             ],
             &[
                 ("wants_events", &u32::from(wants_events).to_ne_bytes()),
+                ("by_scheduler", &u32::from(by_scheduler).to_ne_bytes()),
+                ("stores_in_order", &u32::from(cfg!(target_arch = "x86_64")).to_ne_bytes()),
                 ("owner_is_session", &u32::from(owner == Owner::Session).to_ne_bytes()),
                 ("histograms_per_cpu", &(histograms_per_cpu as u32).to_ne_bytes()),
                 ("reason_of_call", &calls::reasons()),
@@ -166,36 +213,36 @@ impl Tracer {
             Mapped::new(map, bytes, is_writable)
                 .map_err(TraceError::of_call("map the tables of the programs"))
         };
-        let accounts = Arc::new(map("accounts", ACCOUNTS * ACCOUNT_BYTES, false)?);
+        let accounts = Arc::new(map("accounts", ACCOUNTS * ACCOUNT_BYTES, true)?);
         let histograms = map("histograms", all * HISTOGRAM_BYTES, false)?;
-        let shared = map("shared", SHARED_BYTES, false)?;
+        let slots = map("slots", histograms_per_cpu * SLOT_BYTES, true)?;
+        let shared = map("shared", SHARED_BYTES, true)?;
+        // Number 0 stands for none.
+        for slot in 1..histograms_per_cpu {
+            slots.put_u64((slot - 1) * SLOT_BYTES, slot as u64);
+        }
+        shared.put_u64(SLOTS_GIVEN, histograms_per_cpu as u64 - 1);
         let events = match wants_events {
             true => {
-                let events = map("events", cpus * RING * EVENT_BYTES, false)?;
-                Some(Events::new(Arc::clone(&accounts), events, map("rings", cpus * RING_BYTES, true)?, cpus))
+                let records = map("records", cpus * RING * RECORD_BYTES, false)?;
+                let rings = map("rings", cpus * RING_BYTES, true)?;
+                Some(Events::new(Arc::clone(&accounts), records, rings, cpus))
             }
             false => None,
         };
-        let mut attached = Vec::new();
-        for program in LIVES.into_iter().filter(|_| wants_events).chain(SCHEDULER) {
-            attached.push(loaded.attach(&kernel, program)?);
-        }
-        let mut missing = BTreeMap::from([(NOWHERE.0, NOWHERE.1.to_owned())]);
-        for (quantity, programs) in OTHERS {
-            let both: Result<Vec<_>, _> =
-                programs.iter().map(|program| loaded.attach(&kernel, *program)).collect();
-            match both {
-                Ok(both) => attached.extend(both),
-                Err(error) => drop(missing.insert(quantity, error.to_string())),
-            }
-        }
+        let (attached, missing) = attach(&loaded, &kernel, wants_events, queueing)?;
         Ok(Tracer {
             accounts,
+            queueing,
+            may_recycle: !wants_events,
             events,
             histograms,
+            slots,
             shared,
             cpus,
             histograms_per_cpu,
+            idle: vec![0; ACCOUNTS],
+            recycled: 0,
             before: BTreeMap::new(),
             missing,
             _attached: attached,
@@ -205,6 +252,11 @@ impl Tracer {
     /// The reader of the events, for a thread of its own; `None` if none are wanted, or the second time.
     pub fn take_events(&mut self) -> Option<Events> {
         self.events.take()
+    }
+
+    /// How it is known when a task was queued.
+    pub fn queueing(&self) -> Queueing {
+        self.queueing
     }
 
     /// Quantities that this kernel does not let be measured, with the reasons.
@@ -221,10 +273,21 @@ impl Tracer {
         }
     }
 
+    /// Accounts that were given up so far, since nothing happened for their users and programs, and room was scarce.
+    pub fn recycled(&self) -> u64 {
+        self.recycled
+    }
+
+    /// State of the account at a place, with its number above.
+    fn state(&self, number: usize) -> u32 {
+        self.accounts.u32(number * ACCOUNT_BYTES + STATE)
+    }
+
     /// Accounts that are open, with their numbers; number 0 is that of those who found no room.
     pub fn accounts(&self) -> impl Iterator<Item = (u16, Account)> {
-        let is_open =
-            |number: usize| number == 0 || self.accounts.u32(number * ACCOUNT_BYTES + STATE) == ACCOUNT_READY;
+        let is_open = |number: usize| {
+            number == 0 || matches!(self.state(number) % ACCOUNT_STATES, ACCOUNT_READY | ACCOUNT_RETIRED)
+        };
         let open = (0..ACCOUNTS).filter(move |number| is_open(*number));
         open.map(|number| (number as u16, Account::read(&self.accounts, number)))
     }
@@ -232,71 +295,166 @@ impl Tracer {
     /// Durations that ended since the reading before, by owner, program, quantity, reason and bucket.
     pub fn read(&mut self) -> Vec<Latency> {
         let mut latencies = Vec::new();
-        let taken = self.shared.u64(HISTOGRAMS_TAKEN);
-        if taken == 0 {
-            return latencies;
-        }
         let accounts: Vec<_> = self.accounts().collect();
-        for (account, of) in accounts {
-            let at = usize::from(account) * ACCOUNT_BYTES;
-            for number in 0..KINDS {
-                let slot = self.accounts.u32(at + SLOTS + 4 * number);
-                if slot == 0 || slot as usize >= self.histograms_per_cpu {
-                    continue;
-                }
-                let (quantity, reason) = kind(number);
-                for (bucket, (count, total_ns)) in self.grown(slot).into_iter().enumerate() {
-                    if count > 0 {
-                        let (at_least_ns, below_ns) = bounds(bucket);
-                        latencies.push(Latency {
-                            account: of,
-                            quantity,
-                            reason,
-                            at_least_ns,
-                            below_ns,
-                            count,
-                            total_ns,
-                        });
-                    }
-                }
+        for (number, account) in &accounts {
+            let number = usize::from(*number);
+            let before = latencies.len();
+            let is_whole = self.read_account(number, *account, &mut latencies);
+            let idle = self.idle[number];
+            self.idle[number] = if latencies.len() > before { 0 } else { idle.saturating_add(1) };
+            // Since the reading before no program has found it, so that this one was its last.
+            if is_whole && self.state(number) % ACCOUNT_STATES == ACCOUNT_RETIRED {
+                self.release(number);
             }
+        }
+        if self.may_recycle {
+            self.retire(&accounts);
         }
         latencies
     }
 
-    /// What a histogram has gained since the reading before, all CPUs together.
-    fn grown(&mut self, slot: u32) -> Contents {
+    /// Adds what an account has gained; false if some of it has to wait for the next reading.
+    fn read_account(&mut self, number: usize, of: Account, latencies: &mut Vec<Latency>) -> bool {
+        let mut is_whole = true;
+        for number_of_kind in 0..KINDS {
+            let slot = self.accounts.u32(number * ACCOUNT_BYTES + SLOTS + 4 * number_of_kind);
+            if slot == 0 || slot as usize >= self.histograms_per_cpu {
+                continue;
+            }
+            let (quantity, reason) = kind(number_of_kind);
+            let (grown, is_all) = self.grown(slot);
+            is_whole &= is_all;
+            for (bucket, (count, total_ns)) in grown.into_iter().enumerate() {
+                if count > 0 {
+                    let (at_least_ns, below_ns) = bounds(bucket);
+                    latencies.push(Latency {
+                        account: of,
+                        quantity,
+                        reason,
+                        at_least_ns,
+                        below_ns,
+                        count,
+                        total_ns,
+                    });
+                }
+            }
+        }
+        is_whole
+    }
+
+    /// Where room is scarce, closes the accounts for which nothing has happened for longest: programs that find their
+    /// tasks open new ones.
+    fn retire(&mut self, accounts: &[(u16, Account)]) {
+        let free = ACCOUNTS - accounts.len();
+        let taken = self.shared.u64(SLOTS_TAKEN);
+        let slots = self.shared.u64(SLOTS_GIVEN).saturating_sub(taken) as usize;
+        if free >= ACCOUNTS / SCARCE && slots >= self.histograms_per_cpu / SCARCE {
+            return;
+        }
+        let numbers = accounts.iter().map(|(number, _)| usize::from(*number));
+        let is_ready = |number: &usize| self.state(*number) % ACCOUNT_STATES == ACCOUNT_READY;
+        let mut idle: Vec<_> = numbers.filter(|number| self.idle[*number] > 0).filter(is_ready).collect();
+        idle.sort_by_key(|number| std::cmp::Reverse(self.idle[*number]));
+        for number in idle.into_iter().take(ACCOUNTS / SCARCE) {
+            let ready = self.state(number);
+            let retired = ready - ACCOUNT_READY + ACCOUNT_RETIRED;
+            self.accounts.replace_u32(number * ACCOUNT_BYTES + STATE, ready, retired);
+        }
+    }
+
+    /// Gives the place of a closed account, and its histograms, to whoever comes next.
+    fn release(&mut self, number: usize) {
+        let at = number * ACCOUNT_BYTES;
+        for kind in 0..KINDS {
+            let place = at + SLOTS + 4 * kind;
+            let slot = self.accounts.u32(place);
+            if slot != 0 && self.accounts.replace_u32(place, slot, 0) {
+                let given = self.shared.u64(SLOTS_GIVEN);
+                let free = given as usize % self.histograms_per_cpu;
+                self.slots.put_u64(free * SLOT_BYTES, u64::from(slot));
+                self.shared.put_u64(SLOTS_GIVEN, given + 1);
+            }
+        }
+        let retired = self.state(number);
+        let free = retired - ACCOUNT_RETIRED + ACCOUNT_FREE;
+        self.accounts.replace_u32(at + STATE, retired, free.wrapping_add(ACCOUNT_STATES));
+        self.idle[number] = 0;
+        self.recycled += 1;
+    }
+
+    /// What a histogram has gained since the reading before, all CPUs together, by bucket; false if a part of it could not
+    /// be read.
+    fn grown(&mut self, slot: u32) -> ([(u64, u64); BUCKETS], bool) {
+        let mut is_all = true;
         let mut grown = [(0, 0); BUCKETS];
         for cpu in 0..self.cpus {
             let at = (cpu * self.histograms_per_cpu + slot as usize) * HISTOGRAM_BYTES;
-            let known = self.before.get(&(cpu, slot)).map_or(0, |(done, _)| *done);
-            if self.histograms.u64(at + DONE) == known {
-                continue;
+            for line in 0..LINES {
+                let at = at + line * LINE_BYTES;
+                let done = self.histograms.u64(at);
+                let known = self.before.get(&(cpu, slot)).map_or(0, |before| before[line].0);
+                if done == known {
+                    continue;
+                }
+                // One that is written to at each attempt is read at the next sample: nothing is lost.
+                let Some(now) = (0..ATTEMPTS).find_map(|_| self.whole(at)) else {
+                    is_all = false;
+                    continue;
+                };
+                let before = self.before.entry((cpu, slot)).or_default();
+                let buckets = &mut grown[line * LINE_BUCKETS..];
+                for ((sum, now), before) in buckets.iter_mut().zip(now.1).zip(before[line].1) {
+                    sum.0 += now.0 - before.0;
+                    sum.1 += now.1 - before.1;
+                }
+                before[line] = now;
             }
-            // One that is written to at each attempt is read at the next sample: nothing is lost.
-            let Some((done, now)) = (0..ATTEMPTS).find_map(|_| self.whole(at)) else { continue };
-            let (before_done, before) =
-                self.before.entry((cpu, slot)).or_insert_with(|| (0, Box::new([(0, 0); BUCKETS])));
-            for ((sum, now), before) in grown.iter_mut().zip(now).zip(before.iter()) {
-                sum.0 += now.0 - before.0;
-                sum.1 += now.1 - before.1;
-            }
-            **before = now;
-            *before_done = done;
         }
-        grown
+        (grown, is_all)
     }
 
-    /// A histogram that no program wrote to while it was read.
-    fn whole(&self, at: usize) -> Option<(u64, Contents)> {
-        let done = self.histograms.u64(at + DONE);
-        let mut contents = [(0, 0); BUCKETS];
-        for (bucket, content) in contents.iter_mut().enumerate() {
-            let at = at + FIRST_BUCKET + bucket * BUCKET_BYTES;
-            *content = (self.histograms.u64(at), self.histograms.u64(at + 8));
-        }
-        (self.histograms.u64(at + BEGUN) == done).then_some((done, contents))
+    /// A line of a histogram that no program wrote to while it was read.
+    fn whole(&self, at: usize) -> Option<(u64, Line)> {
+        let done = self.histograms.u64(at);
+        let line: Line = std::array::from_fn(|bucket| {
+            let at = at + 8 + 16 * bucket;
+            (self.histograms.u64(at), self.histograms.u64(at + 8))
+        });
+        let counted = line.iter().fold(0, |sum: u64, (count, _)| sum.wrapping_add(*count));
+        (counted == done && self.histograms.u64(at) == done).then_some((done, line))
     }
+}
+
+/// Attaches all programs that are wanted; with the quantities that the kernel does not let be measured, and why.
+fn attach(
+    loaded: &Loaded,
+    kernel: &Kernel,
+    wants_events: bool,
+    queueing: Queueing,
+) -> Result<(Vec<OwnedFd>, BTreeMap<&'static str, String>), TraceError> {
+    let mut attached = Vec::new();
+    let lives = LIVES.into_iter().filter(|_| wants_events);
+    let wake_ups = WAKE_UPS.into_iter().filter(|_| queueing == Queueing::WakeUps);
+    for program in lives.chain(wake_ups).chain([SWITCH]) {
+        attached.push(loaded.attach(kernel, program)?);
+    }
+    let mut missing = BTreeMap::from([(NOWHERE.0, NOWHERE.1.to_owned())]);
+    for (quantity, programs) in OTHERS {
+        let both: Result<Vec<_>, _> =
+            programs.iter().map(|program| loaded.attach(kernel, *program)).collect();
+        match both {
+            Ok(both) => attached.extend(both),
+            Err(error) => drop(missing.insert(quantity, error.to_string())),
+        }
+    }
+    Ok((attached, missing))
+}
+
+/// True if the scheduler keeps times of queueing: older kernels do only where somebody asked for it. Then this process has
+/// a number of slices.
+fn has_scheduler_times() -> bool {
+    let counts = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
+    counts.split_whitespace().nth(2).is_some_and(|slices| slices != "0")
 }
 
 /// Numbers of CPUs that this machine can have.
@@ -304,4 +462,66 @@ fn possible_cpus() -> usize {
     let text = std::fs::read_to_string("/sys/devices/system/cpu/possible").unwrap_or_default();
     let last = text.trim().rsplit([',', '-']).next().and_then(|number| number.parse::<usize>().ok());
     last.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), |last| last + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    const SLEEPS: u64 = 200;
+    const SLEEP: Duration = Duration::from_millis(1);
+
+    /// Count and sum [ns] of this program's durations by quantity and reason.
+    fn of_this_program(latencies: &[Latency]) -> BTreeMap<(&'static str, &'static str), (u64, u64)> {
+        let mut name = [0; 16];
+        let own = std::fs::read_to_string("/proc/self/comm").unwrap();
+        name[..own.trim_end().len()].copy_from_slice(own.trim_end().as_bytes());
+        let mut sums = BTreeMap::new();
+        for latency in latencies.iter().filter(|latency| latency.account.name == name) {
+            let sum: &mut (u64, u64) = sums.entry((latency.quantity, latency.reason)).or_default();
+            *sum = (sum.0 + latency.count, sum.1 + latency.total_ns);
+        }
+        sums
+    }
+
+    /// Two tracers at once, each with its own way to know when a task was queued, of the same sleeps.
+    #[test]
+    fn both_ways_to_know_when_a_task_was_queued_agree() {
+        let open = |queueing| Tracer::open_by(Owner::User, false, queueing);
+        let (mut one, mut other) = match (open(Queueing::Scheduler), open(Queueing::WakeUps)) {
+            (Ok(one), Ok(other)) => (one, other),
+            // The tests of the recorder say whether it is permitted where it has to be.
+            (Err(error), _) | (_, Err(error)) => return eprintln!("cannot trace here: {error}"),
+        };
+        // Each CPU has to be seen once, and each task.
+        for _ in 0..SLEEPS {
+            std::thread::sleep(SLEEP);
+        }
+        let before = [one.losses().unseen, other.losses().unseen];
+        drop(one.read());
+        drop(other.read());
+        for _ in 0..SLEEPS {
+            std::thread::sleep(SLEEP);
+        }
+        let found = [of_this_program(&one.read()), of_this_program(&other.read())];
+        // A switch of which the kernel does not tell may be one of this thread.
+        let unseen = one.losses().unseen - before[0] + other.losses().unseen - before[1];
+        let waits = found.each_ref().map(|sums| sums[&("wait", "timer")]);
+        let queued = found.each_ref().map(|sums| sums[&("run_queue_wait", "woken")]);
+        for (count, total_ns) in waits {
+            assert!(
+                count + unseen >= SLEEPS && total_ns >= (count - 1) * SLEEP.as_nanos() as u64,
+                "{found:?}"
+            );
+        }
+        assert!(waits[0].0.abs_diff(waits[1].0) <= 1 + unseen, "{found:?}, {unseen} unseen");
+        // Both see the same two instants of each absence, and a third one in between within microseconds: what was
+        // queued and what waited are together the same.
+        if unseen == 0 && waits[0].0 == waits[1].0 && queued[0].0 == queued[1].0 {
+            let away = [waits[0].1 + queued[0].1, waits[1].1 + queued[1].1];
+            assert!(away[0].abs_diff(away[1]) <= away[0] / 20, "{found:?}");
+        }
+    }
 }

@@ -10,6 +10,7 @@ use std::io;
 
 use serde::Serialize;
 use serde_json::Value as Json;
+use thinktime_tracer::Queueing;
 
 use crate::doctor::tick::{Accounting, TickAccounting, try_tick};
 use crate::error::RecorderError;
@@ -394,8 +395,14 @@ fn trace() -> Ability {
     match Trace::open(By::Uid, false) {
         Ok(trace) => {
             let missing = trace.missing().map(|(quantity, why)| format!("; {quantity} not: {why}"));
+            let queueing = match trace.queueing() {
+                Queueing::Scheduler => "when a task was queued by the scheduler's own times",
+                Queueing::WakeUps => {
+                    "when a task was queued by programs at wake-ups, at twice the cost, since this kernel keeps no such times"
+                }
+            };
             let evidence = format!(
-                "by programs at the tracepoints of the scheduler and of disks{}",
+                "by programs at the tracepoints of the scheduler and of disks; {queueing}{}",
                 missing.collect::<String>()
             );
             ability(item, State::Measured, evidence, None)

@@ -11,6 +11,7 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{AtFlags, Mode, OFlags, openat, statat};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -24,9 +25,11 @@ use crate::proc::process_stat::{Name, ProcessStat};
 use crate::proc::schedstat::ThreadSched;
 use crate::proc::{cgroup, process_io, process_stat, schedstat};
 
-/// Largest number of samples between two readings of a process: its memory may shrink and its control group
-/// change while it does not run.
-const REFRESH_SAMPLES: u32 = 64;
+/// Longest time between two readings of a process: its memory may shrink and its control group change while it does not
+/// run. A time and not a number of samples: of a thousand processes that sleep, three are read each second.
+const REFRESH: Duration = Duration::from_secs(300);
+/// Parts of this time, over which the readings are spread by the numbers of processes.
+const REFRESH_PARTS: u32 = 1024;
 /// Readings after its start at which a process's control group is read: logins and services move themselves
 /// then.
 const YOUNG_READS: u32 = 8;
@@ -146,7 +149,9 @@ pub(crate) struct Files {
     by: By,
     /// Commands are named by their whole line.
     with_arguments: bool,
-    samples: u32,
+    /// Parts of [`REFRESH`] since the start, at the sample before and at this one.
+    parts: (u64, u64),
+    since: Instant,
     /// Forks since boot when the folder was last listed.
     forks: Option<u64>,
     pids: Vec<i32>,
@@ -171,7 +176,8 @@ impl Files {
             listing,
             by,
             with_arguments: false,
-            samples: 0,
+            parts: (0, 0),
+            since: Instant::now(),
             forks: None,
             pids: Vec::new(),
             name: String::new(),
@@ -242,7 +248,7 @@ impl Files {
     ///
     /// Those that ended are removed when the folder is listed, else when they are read.
     pub(super) fn advance(&mut self, table: &mut Vec<Process>, forks: Option<u64>) -> io::Result<()> {
-        self.samples = self.samples.wrapping_add(1);
+        self.advance_time();
         self.thread_waits.begin();
         // Nothing was forked, so that the folder cannot have a new process.
         if forks.is_some() && forks == self.forks {
@@ -259,15 +265,21 @@ impl Files {
 
     /// Begins the next sample with the processes `pids`, all that there are, in ascending order.
     pub(super) fn advance_to(&mut self, table: &mut Vec<Process>, pids: &[i32]) {
-        self.samples = self.samples.wrapping_add(1);
+        self.advance_time();
         self.thread_waits.begin();
         self.match_table(table, pids);
+    }
+
+    fn advance_time(&mut self) {
+        let part = REFRESH / REFRESH_PARTS;
+        self.parts = (self.parts.1, (self.since.elapsed().as_nanos() / part.as_nanos()) as u64);
     }
 
     /// True if the process has to be read although it has not run.
     pub(super) fn is_due(&self, process: &Process) -> bool {
         // By number: the due ones are spread over the samples, so that no sample costs more than the others.
-        process.refresh || (process.pid as u32).wrapping_add(self.samples) % REFRESH_SAMPLES == 0
+        let turn = |parts: u64| parts.wrapping_add(process.pid as u64) / u64::from(REFRESH_PARTS);
+        process.refresh || turn(self.parts.0) != turn(self.parts.1)
     }
 
     fn schedstat(&mut self, process: &mut Process) -> Outcome<ThreadSched> {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use thinktime_log::{Incident, LogError, LogWriter, Row, SharedWriter, TableId, Value, vocabulary};
-use thinktime_tracer::{Account, Events, Latency, Losses, Owner, TraceError, Tracer};
+use thinktime_tracer::{Account, Events, Latency, Losses, Owner, Queueing, TraceError, Tracer};
 
 use self::stream::{Label, Stream};
 use crate::kernel::clock::{Clock, SystemClock};
@@ -58,7 +58,11 @@ impl Lost {
                 "trace_lost",
                 "commands found no room in the tables of the trace, and count as (other)",
             ),
-            (self.events, "trace_events_lost", "events came faster than they could be read or kept"),
+            (
+                self.events,
+                "trace_events_lost",
+                "switches and other events came faster than they could be read or kept",
+            ),
         ] {
             if count > 0 {
                 writer.count(&Incident { count, ..Incident::now(kind, detail) })?;
@@ -154,6 +158,11 @@ impl Trace {
         (key, command)
     }
 
+    /// How it is known when a task was queued for a CPU.
+    pub fn queueing(&self) -> Queueing {
+        self.tracer.queueing()
+    }
+
     /// Quantities that are not measured here, with the reasons.
     pub fn missing(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.tracer.missing().iter().map(|(quantity, why)| (*quantity, why.as_str()))
@@ -205,9 +214,11 @@ impl Trace {
         json!({
             "mode": if self.stream.is_some() { "events" } else { "aggregated" },
             "attached": "tp_btf",
+            "queueing": self.tracer.queueing().name(),
             "missing": self.tracer.missing(),
             "durations_lost": losses.durations,
             "accounts_lost": losses.accounts,
+            "accounts_recycled": self.tracer.recycled(),
             "beginnings_unseen": losses.unseen,
             "events": self.stream.as_ref().map(Stream::written),
             "events_lost": self.stream.as_ref().map(Stream::lost),

@@ -17,16 +17,18 @@ use arrow_array::builder::{Float64Builder, StringBuilder, TimestampMicrosecondBu
 use arrow_array::{ArrayRef, RecordBatch};
 use rustix::fs::{Mode, OFlags};
 use thinktime_log::{LogError, SharedWriter, TableId, TableSchema, vocabulary};
-use thinktime_tracer::{Event, Events};
+use thinktime_tracer::{Event, Events, Record};
 
 use crate::kernel::clock::{Clock, SystemClock};
 
 /// Time between two looks at the rings: a tenth of that in which the busiest CPU would fill its own.
 const LOOK: Duration = Duration::from_millis(10);
-/// Events of a part.
+/// Rows of a part.
 const PART_EVENTS: usize = 1 << 19;
 /// The same while samples are taken, which have to wait for the log in the tenth of a second that its rows take.
 const PART_MEANWHILE: usize = 1 << 17;
+/// Records that wait together, for their events to be a part.
+const PART_RECORDS: usize = PART_EVENTS / Record::EVENTS_MAX;
 /// Time that is left to them between two parts.
 const PAUSE: Duration = Duration::from_millis(5);
 /// Age at which a smaller part is made, so that a reader sees what happened.
@@ -34,9 +36,9 @@ const PART_AGE: Duration = Duration::from_secs(60);
 /// Parts that wait in memory; more wait in files.
 const IN_MEMORY: usize = 3;
 /// Parts that wait at most, 4 GB of files: what comes then is lost.
-const WAITING_MAX: usize = 256;
-/// Events a second above which no part is made before the end: it would take CPUs from what is measured.
-const BUSY: f64 = 200_000.0;
+const WAITING_MAX: usize = 384;
+/// Records a second above which no part is made before the end: it would take CPUs from what is measured.
+const BUSY: f64 = 70_000.0;
 
 /// Whose an event is, as the log has it.
 #[derive(Clone, Debug, Default)]
@@ -46,9 +48,9 @@ pub struct Label {
     pub command: Option<Arc<str>>,
 }
 
-/// Events that wait to be written, in memory or in a file.
+/// Records whose events wait to be written, in memory or in a file.
 enum Waiting {
-    Memory(Vec<Event>),
+    Memory(Vec<Record>),
     File(File),
 }
 
@@ -70,8 +72,10 @@ struct Shared {
     offset_ns: AtomicI64,
     is_over: AtomicBool,
     is_busy: AtomicBool,
-    /// Events read, written, and lost in rings and for want of room.
+    /// Records read, and those whose events are written.
     read: AtomicU64,
+    done: AtomicU64,
+    /// Events written, and records lost in rings and for want of room.
     written: AtomicU64,
     lost: AtomicU64,
 }
@@ -109,6 +113,7 @@ impl Stream {
             is_over: AtomicBool::new(false),
             is_busy: AtomicBool::new(false),
             read: AtomicU64::new(0),
+            done: AtomicU64::new(0),
             written: AtomicU64::new(0),
             lost: AtomicU64::new(0),
         });
@@ -146,13 +151,13 @@ impl Stream {
         locked(&self.shared.labels).get(usize::from(number)).is_some_and(|label| label.command.is_some())
     }
 
-    /// Events that were lost since the last call.
+    /// Records that were lost since the last call: switches, each of up to three events, and others.
     pub fn take_lost(&mut self) -> u64 {
         let lost = self.lost();
         lost - std::mem::replace(&mut self.told, lost)
     }
 
-    /// Events that were lost so far.
+    /// Records that were lost so far.
     pub fn lost(&self) -> u64 {
         self.shared.lost.load(Ordering::Acquire)
     }
@@ -177,8 +182,8 @@ impl Stream {
             if told.elapsed() >= TELL && self.written() > done {
                 (told, done) = (Instant::now(), self.written());
                 let all = self.shared.read.load(Ordering::Acquire).max(1);
-                let share = 100.0 * self.written() as f64 / all as f64;
-                tell(format!("writing {all} events to the log: {share:.0} % done"));
+                let share = 100.0 * self.shared.done.load(Ordering::Acquire) as f64 / all as f64;
+                tell(format!("writing the events of {all} switches to the log: {share:.0} % done"));
             }
         }
         writer.join().unwrap_or(Ok(()))
@@ -204,9 +209,9 @@ struct Reader {
     events: Events,
     shared: Arc<Shared>,
     folder: PathBuf,
-    current: Vec<Event>,
+    current: Vec<Record>,
     since: Instant,
-    /// Events that found no room in files.
+    /// Records that found no room in files.
     dropped: u64,
 }
 
@@ -233,7 +238,7 @@ impl Reader {
                 self.shared.is_busy.store(rate > BUSY, Ordering::Release);
                 (rate_since, rate_read) = (Instant::now(), read);
             }
-            let is_due = self.current.len() >= PART_EVENTS || self.since.elapsed() >= PART_AGE;
+            let is_due = self.current.len() >= PART_RECORDS || self.since.elapsed() >= PART_AGE;
             if is_last || is_due && !self.current.is_empty() {
                 self.push(if is_last { i64::MAX } else { until_ns })?;
             }
@@ -244,13 +249,18 @@ impl Reader {
         }
     }
 
-    /// Puts the events until `until_ns` into the queue, in order of time.
+    /// Puts the records until `until_ns` into the queue.
     fn push(&mut self, until_ns: i64) -> io::Result<()> {
         self.since = Instant::now();
-        self.current.sort_by_key(|event| event.time_ns);
-        let end = self.current.partition_point(|event| event.time_ns as i64 <= until_ns);
-        let rest = self.current.split_off(end);
-        let part = std::mem::replace(&mut self.current, rest);
+        let mut part =
+            std::mem::replace(&mut self.current, Vec::with_capacity(PART_RECORDS + PART_RECORDS / 8));
+        part.retain(|record| {
+            let is_due = record.time_ns() as i64 <= until_ns;
+            if !is_due {
+                self.current.push(*record);
+            }
+            is_due
+        });
         let waiting = locked(&self.shared.queue).waiting.len();
         let waiting = if waiting < IN_MEMORY {
             Waiting::Memory(part)
@@ -275,27 +285,29 @@ impl Reader {
     }
 }
 
-/// A file without a name that holds `events`: nothing is left of it after a crash.
-fn file_of(folder: &Path, events: &[Event]) -> io::Result<File> {
+/// A file without a name that holds `records`: nothing is left of it after a crash.
+fn file_of(folder: &Path, records: &[Record]) -> io::Result<File> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     let mut file = File::from(rustix::fs::open(folder, flags, Mode::RUSR | Mode::WUSR)?);
-    let mut bytes = Vec::with_capacity(events.len() * Event::BYTES);
-    for event in events {
-        bytes.extend_from_slice(&event.to_bytes());
+    const AT_ONCE: usize = 1 << 12;
+    let mut bytes = Vec::with_capacity(AT_ONCE * Record::BYTES);
+    for records in records.chunks(AT_ONCE) {
+        bytes.clear();
+        records.iter().for_each(|record| bytes.extend_from_slice(&record.to_bytes()));
+        file.write_all(&bytes)?;
     }
-    file.write_all(&bytes)?;
     file.rewind()?;
     Ok(file)
 }
 
 impl Waiting {
-    fn events(self) -> io::Result<Vec<Event>> {
+    fn records(self) -> io::Result<Vec<Record>> {
         match self {
-            Waiting::Memory(events) => Ok(events),
+            Waiting::Memory(records) => Ok(records),
             Waiting::File(mut file) => {
                 let mut bytes = Vec::new();
                 file.read_to_end(&mut bytes)?;
-                Ok(bytes.chunks_exact(Event::BYTES).filter_map(Event::of_bytes).collect())
+                Ok(bytes.chunks_exact(Record::BYTES).filter_map(Record::of_bytes).collect())
             }
         }
     }
@@ -306,9 +318,10 @@ fn write(shared: &Shared, writer: &SharedWriter, table: TableId, is_anonymous: b
     let schema = vocabulary::events();
     let mut numbers = is_anonymous.then(Numbers::default);
     while let Some(waiting) = next(shared) {
-        let mut events = waiting.events().unwrap_or_default();
+        let mut records = waiting.records().unwrap_or_default();
         let begin_ns = shared.begin_ns.load(Ordering::Acquire);
-        let last_ns = events.last().map_or(i64::MIN, |event| event.time_ns as i64);
+        records.sort_by_key(Record::time_ns);
+        let last_ns = records.last().map_or(i64::MIN, |record| record.time_ns() as i64);
         // Whose the latest are is known after the next sample.
         let mut queue = locked(&shared.queue);
         while shared.end_ns.load(Ordering::Acquire) < last_ns && !queue.is_complete {
@@ -316,7 +329,13 @@ fn write(shared: &Shared, writer: &SharedWriter, table: TableId, is_anonymous: b
         }
         drop(queue);
         let end_ns = shared.end_ns.load(Ordering::Acquire);
-        events.retain(|event| (begin_ns..=end_ns).contains(&(event.time_ns as i64)));
+        let of_records = records.len() as u64;
+        records.retain(|record| (begin_ns..=end_ns).contains(&(record.time_ns() as i64)));
+        let mut events = Vec::with_capacity(records.len() * Record::EVENTS_MAX);
+        records.iter().for_each(|record| record.events(&mut events));
+        drop(records);
+        // A wake-up is told of when the task has its CPU: it may be earlier than the events of the part before.
+        events.sort_by_key(|event| event.time_ns);
         let offset_ns = shared.offset_ns.load(Ordering::Acquire);
         let labels = locked(&shared.labels).clone();
         let is_complete = locked(&shared.queue).is_complete;
@@ -329,6 +348,7 @@ fn write(shared: &Shared, writer: &SharedWriter, table: TableId, is_anonymous: b
                 std::thread::sleep(PAUSE);
             }
         }
+        shared.done.fetch_add(of_records, Ordering::AcqRel);
     }
     Ok(())
 }
@@ -383,9 +403,9 @@ fn batch(
         events.iter().for_each(|event| words.append_option(of(event)));
         Arc::new(words.finish())
     };
-    let counts = |of: &mut dyn FnMut(&Event) -> u64| -> ArrayRef {
+    let counts = |of: &mut dyn FnMut(&Event) -> Option<u64>| -> ArrayRef {
         let mut counts = UInt64Builder::with_capacity(events.len());
-        events.iter().for_each(|event| counts.append_value(of(event)));
+        events.iter().for_each(|event| counts.append_option(of(event)));
         Arc::new(counts.finish())
     };
     let columns = schema.columns.iter().map(|column| -> ArrayRef {
@@ -402,14 +422,14 @@ fn batch(
                 events.iter().for_each(|event| amounts.append_option(event.amount_in_unit()));
                 Arc::new(amounts.finish())
             }
-            "kind" => words(&|event| Some(event.kind())),
+            "kind" => words(&|event| Some(event.kind)),
             "unit" => words(&|event| event.amount.map(|_| event.unit())),
             "reason" => words(&Event::reason),
             "user" => texts(&|event| label(event).user.clone()),
             "command" => texts(&|event| label(event).command.clone()),
-            "cpu" => counts(&mut |event| u64::from(event.cpu)),
-            "task" => counts(&mut |event| number(event.task)),
-            "process" => counts(&mut |event| number(event.process)),
+            "cpu" => counts(&mut |event| event.cpu.map(u64::from)),
+            "task" => counts(&mut |event| Some(number(event.task))),
+            "process" => counts(&mut |event| Some(number(event.process))),
             _ => texts(&|event| label(event).name.clone()),
         }
     });
