@@ -5,6 +5,7 @@
 >>> log = thinktime.Log.open("run")                      # what was recorded, played or simulated
 >>> thinktime.analyse("response", log)                   # one question: a result with intervals
 >>> thinktime.report(log)                                # all of them, as a document
+>>> thinktime.fleet("logs")                              # many machines, compared
 >>> thinktime.simulate("apl360", {"users": 30}, seed=1)  # a time-sharing system of the past, or your own
 >>> thinktime.size("run")                                 # how many users fit, and what limits them
 >>> thinktime.mva([0.5, 0.1], think_s=20, users=35)      # a queueing network, exactly
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from thinktime import (
         analyses,
         documents,
+        fleets,
         log,
         models,
         predictions,
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from thinktime.analyses import QUESTIONS, analyse, question
     from thinktime.documents.render import render
     from thinktime.errors import InputError, WorkError
+    from thinktime.fleets.answer import fleet
     from thinktime.log import Log, LogError, LogWarning, LogWriter, vocabulary
     from thinktime.log.runs import Runs
     from thinktime.models.prediction import Prediction

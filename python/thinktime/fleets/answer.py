@@ -14,7 +14,7 @@ import numpy as np
 from thinktime.errors import InputError
 from thinktime.fleets import models
 from thinktime.fleets.found import logs_of
-from thinktime.fleets.machines import DAY, Joined, Machine, common_time, describe, hour_of_day, join
+from thinktime.fleets.machines import DAY, UNNAMED, Joined, Machine, common_time, describe, hour_of_day, join
 from thinktime.fleets.models import Cost, Sought
 from thinktime.fleets.summary import HOUR_US, Summary, Unusable, summarise
 from thinktime.questions.checks import check_level
@@ -185,7 +185,7 @@ def of_summaries(summaries: Sequence[Summary], unusable: Sequence[Unusable], *, 
         by_hour=hours,
         use=use,
         costs=models.costs(compared, level),
-        without_model=sum(machine.model == models.UNNAMED for machine in machines),
+        without_model=sum(machine.model == UNNAMED for machine in machines),
         other_counters=len(sound) - len(compared),
         outliers=models.outliers(compared, [machine for one, machine in sound if id(one) in chosen], level),
         room=_room(machines, level),

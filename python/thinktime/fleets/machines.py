@@ -157,10 +157,11 @@ def _joined(summaries: Sequence[Summary], limits: tuple[str, ...]) -> Hours:
     kept = ~twice | first
 
     def summed(values: Array) -> Array:
-        return np.bincount(place[kept], values[kept], len(hours))
+        sums: Array = np.bincount(place[kept], values[kept], len(hours)).astype(np.float64)
+        return sums
 
-    sums = {name: summed(values) for name, values in columns.items() if name != "hour"}
-    return Hours(hour=hours, full=np.stack([summed(column) for column in full.T], axis=1), **sums)
+    summed_up = {name: summed(values) for name, values in columns.items() if name != "hour"}
+    return Hours(hour=hours, full=np.stack([summed(column) for column in full.T], axis=1), **summed_up)
 
 
 def describe(joined: Joined, common: tuple[int, int], level: float) -> Machine:

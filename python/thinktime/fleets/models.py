@@ -234,8 +234,8 @@ def outliers(joined: Sequence[Joined], machines: Sequence[Machine], level: float
     for model in sorted(groups):
         if model != UNNAMED and len(groups[model]) >= MEMBERS_LEAST:
             found += _compared(model, groups[model], level)
-    p = holm([probability for _, probability in found]) if found else []
-    judged = [replace(item, p=float(adjusted_p)) for (item, _), adjusted_p in zip(found, p, strict=True)]
+    p: Sequence[float] = holm([probability for _, probability in found]).tolist() if found else []
+    judged = [replace(item, p=adjusted_p) for (item, _), adjusted_p in zip(found, p, strict=True)]
     return Sought(
         outliers=tuple(item for item in judged if item.p < ALPHA),
         tests=len(judged),

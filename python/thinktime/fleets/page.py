@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from thinktime.documents import format as shown
-from thinktime.documents.document import Document, Finding, Highlight
+from thinktime.documents.document import Document, Finding, Highlight, Section
 from thinktime.documents.wording import share
 from thinktime.fleets import section
 from thinktime.fleets.answer import Fleet
@@ -24,7 +24,7 @@ def document(fleet: Fleet, most: int | None = ROWS_MOST) -> Document:
     most : int, optional
         Most machines in a table; None for all of them, as programs want them.
     """
-    sections = (
+    sections: tuple[Section, ...] = (
         section.saturation(fleet, most),
         section.room(fleet, most),
         section.cost(fleet),

@@ -10,7 +10,7 @@ from functools import partial
 from thinktime.analyses.saturation.resources import Thresholds
 from thinktime.analyses.saturation.section import named
 from thinktime.documents import format as shown
-from thinktime.documents.document import Col, Figure, Key, Section, Table
+from thinktime.documents.document import Col, Cols, Figure, Key, Section, Table
 from thinktime.documents.heat import heat
 from thinktime.documents.series import Point, Series
 from thinktime.documents.wording import capital, listed, noun, p_value, percent, share
@@ -178,46 +178,40 @@ def _hours(fleet: Fleet) -> Table:
 def _heat(fleet: Fleet) -> tuple[Figure, ...]:
     """Heat map of the first machines by hour."""
     lines = [use for use in fleet.use if any(value is not None for value in use.busy)][:HEAT_LINES]
-    if not lines or len(fleet.by_hour) < 2:
-        return ()
     labels = [hour.label for hour in fleet.by_hour]
-    rows = [
-        {
-            "column": label,
-            "line": use.machine,
-            "value": round(value, 4),
-            "shown": shown.quantity(value, "share"),
-        }
+    cells = [
+        (use.machine, label, value)
         for use in lines
         for label, value in zip(labels, use.busy, strict=True)
         if value is not None
     ]
-    step = max(len(labels) // 8, 1)
-    ticks = {label: label[-5:] for label in labels[::step]}
+    if not cells or len(labels) < 2:
+        return ()
+    rows = [
+        {"column": label, "line": name, "value": round(value, 4), "shown": shown.quantity(value, "share")}
+        for name, label, value in cells
+    ]
+    hours = [label[-len("09:00") :] for label in labels]
+    ticks = dict(list(zip(labels, hours, strict=True))[:: max(len(labels) // 8, 1)])
     there = len(fleet.machines)
     first = "" if len(lines) == there else f", the first {len(lines)} of {there}"
-    use, column = max(
-        ((use, column) for use in lines for column in range(len(labels)) if use.busy[column] is not None),
-        key=lambda item: item[0].busy[item[1]] or 0.0,
-    )
-    title = "CPUs in use by hour of the day (UTC)" if fleet.by_day else "CPUs in use by hour (UTC)"
+    title = f"CPUs in use by hour{' of the day' if fleet.by_day else ''} (UTC){first}"
+    name, label, most = max(cells, key=lambda cell: cell[2])
     return (
         Figure(
             name="fleet-heat",
-            title=f"{title}{first}",
+            title=title,
             chart=partial(heat, rows, "hour (UTC)", "machine", "user", ticks),
             data=Table.of(
-                rows,
-                Col("machine", lambda row: str(row["line"])),
-                Col("hour (UTC)", lambda row: str(row["column"])),
-                Col("in use", lambda row: row["value"], unit="share"),
+                lines,
+                Col("machine", lambda use: use.machine),
+                Cols(hours if len(set(hours)) == len(hours) else labels, lambda use: use.busy, unit="share"),
                 name="fleet-heat-data",
-                caption=f"{title}{first}",
+                caption=title,
             ),
             alt=(
                 f"A line for each of {shown.count(len(lines), 'machine')}, a cell for each hour. The "
-                f"darkest is {use.machine} at {labels[column]} with "
-                f"{shown.quantity(use.busy[column], 'share')}."
+                f"darkest is {name} at {label} with {shown.quantity(most, 'share')}."
             ),
         ),
     )

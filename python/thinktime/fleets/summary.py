@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -156,7 +155,9 @@ def _summarised(log: Log) -> Summary | Unusable:
     wrong = _wrong_unit(log, names)
     if wrong is not None:
         return refuse(kind="units", reason=wrong)
-    pieces = _held(lambda: (_piece(log, meter, kinds, chunk) for chunk in observations.chunks(log, names)))
+    pieces = observations.held(
+        lambda: (_piece(log, meter, kinds, chunk) for chunk in observations.chunks(log, names)), KEPT_PIECES
+    )
     totals = _Totals(len(LIMITS) + len(meter.ceilings))
     for piece in pieces():
         totals.add(piece)
@@ -217,12 +218,6 @@ def _wrong_unit(log: Log, names: Sequence[str]) -> str | None:
     return None
 
 
-def _held(make: Callable[[], Iterator[_Piece]]) -> Callable[[], Iterator[_Piece]]:
-    """Function that gives the pieces of a log from the start: those of a short one are read once."""
-    first = list(itertools.islice(make(), KEPT_PIECES + 1))
-    return make if len(first) > KEPT_PIECES else lambda: iter(first)
-
-
 def _piece(log: Log, meter: Meter, kinds: Sequence[Quantity], chunk: Observations) -> _Piece:
     state = meter.read(chunk)
     total, available = (chunk.columns[name] for name in MEMORY_COLUMNS)
@@ -269,7 +264,7 @@ class _Totals:
             columns += [np.nan_to_num(values) * length, np.isfinite(values) * length]
         hours, place = np.unique(piece.start_us // HOUR_US, return_inverse=True)
         table = np.column_stack([*columns, limited])
-        sums = np.stack([np.bincount(place, column, len(hours)) for column in table.T], axis=1)
+        sums = _summed(place, table, len(hours)).T
         self._hours.append((hours, sums))
         loads = np.clip(np.rint(piece.users), 0, LOADS_MAX)
         judged = known & np.isfinite(loads)
@@ -295,7 +290,7 @@ class _Totals:
         hour = np.concatenate([hours for hours, _ in self._hours])
         table = np.concatenate([sums for _, sums in self._hours])
         hours, place = np.unique(hour, return_inverse=True)
-        sums = np.stack([np.bincount(place, column, len(hours)) for column in table.T])
+        sums = _summed(place, table, len(hours))
         return Hours(
             hour=hours,
             intervals=sums[0],
@@ -315,6 +310,12 @@ class _Totals:
         judged, full = self._loads
         often = np.flatnonzero(full > np.maximum(FULL_LEAST * judged, 0.5))
         return float(often[0]) if len(often) else None
+
+
+def _summed(place: NDArray[np.int64], table: Array, groups: int) -> Array:
+    """Sum of each column over the rows of each group, shape (columns, groups)."""
+    sums: Array = np.array([np.bincount(place, column, groups) for column in table.T], dtype=np.float64)
+    return sums
 
 
 def _coefficients(

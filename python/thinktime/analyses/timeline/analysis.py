@@ -7,18 +7,26 @@ segment, so that no line is drawn across a time in which nothing was measured.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from thinktime.log import facts
+import numpy as np
+from numpy.typing import NDArray
+
+from thinktime.log import facts, observations
 from thinktime.questions.checks import check_log
 from thinktime.results import Result
 from thinktime.stats.estimate import Caveat, NotApplicable
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from thinktime.log import Log
+
+Array = NDArray[np.float64]
 
 STRETCHES_MAX = 240
 TICKS = ("user_s", "nice_s", "system_s", "irq_s", "softirq_s")
@@ -110,40 +118,150 @@ def over_time(
 ) -> Timeline:
     """Columns of the samples over time: `rates` (counters) per second, `gauges` as means.
 
-    Columns that the log lacks have no value anywhere.
+    Columns that the log lacks have no value anywhere. The log is read in pieces, so that memory does not grow
+    with its length.
     """
-    samples = log.samples()
-    names = samples.collect_schema().names()
-    wanted = [name for name in (*rates, *gauges) if name in names]
-    frame = samples.select("start", "length_s", *wanted).drop_nulls(["start", "length_s"]).collect()
-    lengths_s = frame["length_s"].to_list()
-    timeline, stretches = cut(frame["start"].to_physical().to_list(), lengths_s, stretches_max)
-    columns = {name: frame[name].to_list() for name in wanted}
-    series: dict[str, tuple[float | None, ...]] = {}
-    for name in (*rates, *gauges):
-        if name not in columns:
-            series[name] = (None,) * len(stretches)
-        else:
-            values, weighted = columns[name], name not in rates
-            series[name] = tuple(
-                _mean(values, lengths_s, stretch, weighted=weighted) for stretch in stretches
-            )
-    return replace(timeline, series=series)
+    names = {column.name for column in log.schema("samples")}
+    sums = _Sums(_length(log), [name for name in (*rates, *gauges) if name in names], rates, stretches_max)
+    for part in log.in_turn("samples"):
+        for frame in _rows(part, sums.names).collect_batches(
+            chunk_size=observations.ROWS, maintain_order=True
+        ):
+            sums.add(frame)
+    return replace(sums.cut.timeline(), series={name: sums.series(name) for name in (*rates, *gauges)})
 
 
-def cut(
-    starts_us: Sequence[int], lengths_s: Sequence[float], stretches_max: int
-) -> tuple[Timeline, list[range]]:
+def _rows(part: pl.LazyFrame, names: Sequence[str]) -> pl.LazyFrame:
+    return part.select("start", "length_s", *names).drop_nulls(["start", "length_s"])
+
+
+def _length(log: Log) -> int:
+    """Number of intervals of a log."""
+    import polars as pl
+
+    counts = (_rows(part, ()).select(pl.len()).collect().item() for part in log.in_turn("samples"))
+    return sum(map(int, counts))
+
+
+class _Sums:
+    """Sums of columns over the stretches of a record."""
+
+    def __init__(self, n: int, names: Sequence[str], rates: Sequence[str], stretches_max: int) -> None:
+        self.cut = Cut(n, stretches_max)
+        self.names = tuple(names)
+        self._rates = frozenset(rates)
+        self._amounts: dict[str, list[tuple[int, Array]]] = {name: [] for name in names}
+        self._times: dict[str, list[tuple[int, Array]]] = {name: [] for name in names}
+
+    def add(self, frame: pl.DataFrame) -> None:
+        """Add intervals that follow those before."""
+        import polars as pl
+
+        if frame.is_empty():
+            return
+        length = frame["length_s"].cast(pl.Float64).to_numpy()
+        stretch = self.cut.add(frame["start"].to_physical().to_numpy(), length)
+        first = int(stretch[0])
+        for name in self.names:
+            column = frame[name].cast(pl.Float64).to_numpy()
+            known = ~np.isnan(column)
+            place = stretch[known] - first
+            amounts = column if name in self._rates else column * length
+            self._amounts[name].append((first, np.bincount(place, amounts[known]).astype(np.float64)))
+            self._times[name].append((first, np.bincount(place, length[known]).astype(np.float64)))
+
+    def series(self, name: str) -> tuple[float | None, ...]:
+        """Values of a column, one for each stretch."""
+        if name not in self.names:
+            return (None,) * self.cut.count
+        amounts, times = (self._added(parts[name]) for parts in (self._amounts, self._times))
+        return tuple(
+            amount / time if time > 0.0 else None
+            for amount, time in zip(amounts.tolist(), times.tolist(), strict=True)
+        )
+
+    def _added(self, parts: Sequence[tuple[int, Array]]) -> Array:
+        """Sum over the pieces, of which each begins with the stretch in which the one before ended."""
+        total = np.zeros(self.cut.count)
+        for first, sums in parts:
+            total[first : first + len(sums)] += sums
+        return total
+
+
+class Cut:
+    """Stretches of a record of n intervals: equally many in each, none across a gap; read a piece at a time.
+
+    The wall clock may be set back within a record; the intervals then continue where the last one ended.
+
+    Parameters
+    ----------
+    n : int
+        Number of intervals to come.
+    stretches_max : int
+        Most stretches of a record without gaps.
+    """
+
+    def __init__(self, n: int, stretches_max: int) -> None:
+        self._size = max(math.ceil(n / stretches_max), 1)
+        self._origin_us: int | None = None
+        self._before = (0.0, 0.0)  # start by the wall clock and length of the last interval
+        self._ahead_s = 0.0  # by which this clock is ahead of the wall clock
+        self._segment = self._in_segment = 0
+        self._starts_s: list[float] = []
+        self._ends_s: list[float] = []
+        self._segments: list[int] = []
+
+    @property
+    def count(self) -> int:
+        """Number of stretches so far."""
+        return len(self._starts_s)
+
+    def add(self, starts_us: NDArray[np.int64], lengths_s: Array) -> NDArray[np.int64]:
+        """Number of the stretch of each of these intervals, at least one, which follow those before."""
+        is_first = self._origin_us is None
+        origin = self._origin_us = int(starts_us[0]) if self._origin_us is None else self._origin_us
+        wall = (starts_us - origin) / 1e6
+        before = np.concatenate([[self._before[0]], wall[:-1]])
+        gap = wall - (before + np.concatenate([[self._before[1]], lengths_s[:-1]]))
+        gap[0] = 0.0 if is_first else gap[0]
+        tolerance = np.maximum(0.25 * lengths_s, 0.05)
+        back, breaks = gap < -tolerance, np.abs(gap) > tolerance
+        starts = wall + self._ahead_s + np.cumsum(np.where(back, -gap, 0.0))
+        segments = self._segment + np.cumsum(breaks)
+        index = np.arange(len(wall))
+        begun = np.maximum.accumulate(np.where(breaks, index, -self._in_segment))
+        begins = (index - begun) % self._size == 0
+        stretch = self.count - 1 + np.cumsum(begins)
+        self._starts_s += starts[begins].tolist()
+        self._segments += segments[begins].tolist()
+        self._ends_s += [0.0] * int(begins.sum())
+        # The last stretch of the piece before may go on in this one.
+        is_last = np.append(np.diff(stretch) > 0, True)
+        for number, end in zip(
+            stretch[is_last].tolist(), (starts + lengths_s)[is_last].tolist(), strict=True
+        ):
+            self._ends_s[number] = end
+        self._before = float(wall[-1]), float(lengths_s[-1])
+        self._ahead_s = float(starts[-1] - wall[-1])
+        self._segment, self._in_segment = int(segments[-1]), int(index[-1] - begun[-1]) + 1
+        return stretch
+
+    def timeline(self) -> Timeline:
+        """Timeline without series."""
+        return Timeline(
+            starts_s=tuple(self._starts_s),
+            ends_s=tuple(self._ends_s),
+            segments=tuple(self._segments),
+            series={},
+        )
+
+
+def cut(starts_us: NDArray[np.int64], lengths_s: Array, stretches_max: int) -> tuple[Timeline, list[range]]:
     """Timeline without series for these intervals, and the indices of the intervals of each stretch."""
-    starts_s, segments = _clock(starts_us, lengths_s)
-    stretches = _stretches(segments, stretches_max)
-    timeline = Timeline(
-        starts_s=tuple(starts_s[stretch.start] for stretch in stretches),
-        ends_s=tuple(starts_s[stretch.stop - 1] + lengths_s[stretch.stop - 1] for stretch in stretches),
-        segments=tuple(segments[stretch.start] for stretch in stretches),
-        series={},
-    )
-    return timeline, stretches
+    whole = Cut(len(starts_us), stretches_max)
+    stretch = whole.add(starts_us, lengths_s)
+    edges = np.searchsorted(stretch, np.arange(whole.count + 1)).tolist()
+    return whole.timeline(), [range(first, last) for first, last in itertools.pairwise(edges)]
 
 
 def _share(busy: float | None, cpus: int | None) -> float | None:
@@ -156,52 +274,3 @@ def _sum(columns: Timeline, *names: str) -> tuple[float | None, ...]:
     rows = zip(*(columns.series[name] for name in names), strict=True)
     measured = ([value for value in row if value is not None] for row in rows)
     return tuple(sum(values) if values else None for values in measured)
-
-
-def _clock(starts_us: Sequence[int], lengths_s: Sequence[float]) -> tuple[list[float], list[int]]:
-    """Seconds since the first start, never decreasing, and the segment of each interval.
-
-    The wall clock may be set back within a record; the intervals then continue where the last one ended.
-    """
-    starts_s: list[float] = []
-    segments: list[int] = []
-    ahead_s = 0.0  # by which this clock is ahead of the wall clock
-    segment = 0
-    for index, start_us in enumerate(starts_us):
-        start = (start_us - starts_us[0]) / 1e6 + ahead_s
-        if index:
-            end = starts_s[-1] + lengths_s[index - 1]
-            tolerance = max(0.25 * lengths_s[index], 0.05)
-            if start < end - tolerance:
-                ahead_s += end - start
-                start = end
-                segment += 1
-            elif start > end + tolerance:
-                segment += 1
-        starts_s.append(start)
-        segments.append(segment)
-    return starts_s, segments
-
-
-def _stretches(segments: Sequence[int], stretches_max: int) -> list[range]:
-    """Ranges of indices of equally many intervals, none of which crosses a gap."""
-    length = max(math.ceil(len(segments) / stretches_max), 1)
-    stretches: list[range] = []
-    first = 0
-    for index in range(1, len(segments) + 1):
-        full = index - first >= length
-        if index == len(segments) or full or segments[index] != segments[first]:
-            stretches.append(range(first, index))
-            first = index
-    return stretches
-
-
-def _mean(
-    column: Sequence[float | None], lengths_s: Sequence[float], stretch: range, *, weighted: bool
-) -> float | None:
-    """Mean of a gauge, weighted by the lengths of the intervals; of a counter, its amount per second."""
-    measured = [(value, lengths_s[index]) for index in stretch if (value := column[index]) is not None]
-    time_s = sum(length for _, length in measured)
-    if not time_s > 0:
-        return None
-    return sum(value * length if weighted else value for value, length in measured) / time_s
