@@ -103,7 +103,7 @@ def _highlights(fleet: Fleet) -> Iterator[Highlight]:
             label="Room for more active users",
             value=fleet.room,
             unit="user",
-            note=f"on {shown.count(fleet.room.n, 'machine')}, beyond the busiest hour of each",
+            note=f"of {shown.count(fleet.room.n, 'machine')}, beyond the busiest hour of each",
             section="room",
         )
     busiest = max(fleet.machines, key=lambda machine: machine.busy.value)
