@@ -84,7 +84,7 @@ def saturation(fleet: Fleet, most: int | None) -> Section:
         title="Which machines saturate, and when?",
         summary=tuple(_saturation_sentences(fleet)),
         tables=(_machines(fleet, most), _hours(fleet)),
-        figures=_heat(fleet),
+        figures=_heat(fleet, None if most is None else HEAT_LINES),
         caveats=("Saturation shorter than an interval of its log cannot be seen.",),
         method=(
             f"In an interval the CPU counts as exhausted below {percent(limits.idle_below)} idle (work at "
@@ -94,7 +94,6 @@ def saturation(fleet: Fleet, most: int | None) -> Section:
             "measured are not judged. Shares have Wilson's interval for an effective number of intervals; "
             "hours are UTC."
         ),
-        result=fleet.to_dict(),
     )
 
 
@@ -175,9 +174,9 @@ def _hours(fleet: Fleet) -> Table:
     )
 
 
-def _heat(fleet: Fleet) -> tuple[Figure, ...]:
+def _heat(fleet: Fleet, most: int | None) -> tuple[Figure, ...]:
     """Heat map of the first machines by hour."""
-    lines = [use for use in fleet.use if any(value is not None for value in use.busy)][:HEAT_LINES]
+    lines = [use for use in fleet.use if any(value is not None for value in use.busy)][:most]
     labels = [hour.label for hour in fleet.by_hour]
     cells = [
         (use.machine, label, value)
