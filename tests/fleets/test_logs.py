@@ -226,3 +226,24 @@ def comparable(found: Fleet, name: str) -> object:
     """All that is said of a machine but its names."""
     one = next(item for item in found.machines if item.name == name)
     return replace(one, name="", paths=())
+
+
+def test_what_is_too_short_for_an_hour_says_so(tmp_path: Path) -> None:
+    path = written(tmp_path / "web1", simulated.samples(ONE).head(80))
+    found = fleet(path)
+    assert found.machines[0].room.reason == "short"
+    assert found.machines[0].hours == 0
+    sentences = [item.text for item in document(found).findings]
+    assert (
+        sentences[0] == "No hour can be judged: of none was more than 15\N{NO-BREAK SPACE}minutes measured."
+    )
+    assert "no hour was measured for long enough" in sentences[1]
+
+
+def test_machines_without_counts_of_users_have_no_room(tmp_path: Path) -> None:
+    samples = simulated.samples(replace(ONE, saturated=()))
+    written(tmp_path / "uncounted", samples.drop("active_users"))
+    written(tmp_path / "steady", samples.with_columns(pl.lit(3, pl.UInt64).alias("active_users")))
+    found = {one.name: one.room for one in fleet(tmp_path).machines}
+    assert (found["uncounted"].users, found["uncounted"].reason) == (None, "no_users")
+    assert (found["steady"].users, found["steady"].reason) == (None, "few_users")

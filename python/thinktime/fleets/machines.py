@@ -44,7 +44,7 @@ class Room:
     """``cpu`` or ``memory``: what they would fill first; empty where that is not known."""
     reason: str = ""
     """Why it cannot be told, or why there is none: ``saturated``, ``busy``, ``few_users``, ``no_users``,
-    ``unrelated``."""
+    ``unrelated``, ``short``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,7 +255,9 @@ def _room(joined: Joined, judged: NDArray[np.bool_], saturated: bool, level: flo
     hours = joined.hours
     if saturated:
         return Room(users=_none(joined, level), limit="", reason="saturated")
-    if not judged.any() or not hours.users_known_s.sum() > 0.0:
+    if not judged.any():
+        return Room(users=None, limit="", reason="short")
+    if not hours.users_known_s.sum() > 0.0:
         return Room(users=None, limit="", reason="no_users")
     use = (hours.used_s - hours.low_s)[judged] / hours.known_s[judged]
     if float(use.max()) >= BUSY_MOST:

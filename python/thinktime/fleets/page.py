@@ -70,7 +70,7 @@ def _findings(fleet: Fleet) -> Iterator[Finding]:
     told = section.room(fleet, 0).summary
     if told:
         yield Finding(told[0], section="room")
-    if fleet.costs:
+    if any(item.test is not None for item in fleet.costs):
         yield Finding(next(iter(section.cost_sentences(fleet))), section="cost")
     if fleet.outliers.outliers:
         yield Finding(section.outlier_sentence(fleet), section="outliers")

@@ -19,6 +19,7 @@ from thinktime.fleets.machines import (
     BUSY_MOST,
     DAY,
     HOUR_FULL,
+    HOUR_LEAST_S,
     MEMORY_MOST,
     Machine,
     Room,
@@ -39,6 +40,7 @@ COLOURS = ("user", "system", "memory", "queue", "net", "iowait", "steal", "regre
 ROOM_REASONS = {
     "saturated": "saturated in an hour or more",
     "busy": f"more than {percent(BUSY_MOST)} busy in the busiest hour",
+    "short": "no hour was measured for long enough",
     "no_users": "active users were not counted",
     "few_users": "the number of active users hardly changes",
     "unrelated": "CPU use does not follow the number of active users",
@@ -100,11 +102,14 @@ def saturation(fleet: Fleet, most: int | None) -> Section:
 def _saturation_sentences(fleet: Fleet) -> Iterator[str]:
     full = [machine for machine in fleet.machines if machine.saturated]
     judged = sum(machine.hours > 0 for machine in fleet.machines)
-    if not full:
+    if not judged:
         yield (
-            f"No machine was saturated in any hour, of {shown.count(judged, 'machine')} whose hours could "
-            "be judged."
+            f"No hour can be judged: of none was more than {shown.quantity(HOUR_LEAST_S / 60.0, 'minute')} "
+            "measured."
         )
+        return
+    if not full:
+        yield f"No hour of {shown.count(judged, 'machine')} was saturated."
         busiest = max(fleet.machines, key=lambda machine: machine.busiest or 0.0, default=None)
         if busiest is not None and busiest.busiest is not None and busiest.busiest_us is not None:
             yield (
@@ -195,7 +200,7 @@ def _heat(fleet: Fleet, most: int | None) -> tuple[Figure, ...]:
     there = len(fleet.machines)
     first = "" if len(lines) == there else f", the first {len(lines)} of {there}"
     title = f"CPUs in use by hour{' of the day' if fleet.by_day else ''} (UTC){first}"
-    name, label, most = max(cells, key=lambda cell: cell[2])
+    name, label, darkest = max(cells, key=lambda cell: cell[2])
     return (
         Figure(
             name="fleet-heat",
@@ -210,7 +215,7 @@ def _heat(fleet: Fleet, most: int | None) -> tuple[Figure, ...]:
             ),
             alt=(
                 f"A line for each of {shown.count(len(lines), 'machine')}, a cell for each hour. The "
-                f"darkest is {name} at {label} with {shown.quantity(most, 'share')}."
+                f"darkest is {name} at {label} with {shown.quantity(darkest, 'share')}."
             ),
         ),
     )
@@ -291,7 +296,7 @@ def _room_sentences(fleet: Fleet, order: Sequence[Machine]) -> Iterator[str]:
     if unknown:
         reasons = sorted({machine.room.reason for machine in unknown})
         yield (
-            f"Of {shown.count(len(unknown), 'machine')} it cannot be told: "
+            f"Of {shown.count(len(unknown), 'machine')} the room cannot be told: "
             f"{listed([ROOM_REASONS[reason] for reason in reasons], 'or')}."
         )
 
