@@ -9,7 +9,7 @@ from typing import Any
 from thinktime.documents import charts
 from thinktime.documents.charts import Rows, Spec
 
-LINE_HEIGHT = 15
+LINE_HEIGHT = 16
 """Height of a line: room for its name [px]."""
 NAME_WIDTH = 120
 """Longest name of a line [px]: a narrow screen needs the rest for the cells."""
@@ -37,7 +37,7 @@ def heat(rows: Rows, columns: str, lines: str, shade: str, ticks: Mapping[str, s
     expression = f"({json.dumps(dict(ticks))})[datum.value] || ''"
     axes: dict[str, Any] = {"labelColor": "var(--ink)", "grid": False, "labelOverlap": False}
     x = alt.Axis(title=columns, orient="top", labelAngle=0, labelFontSize=11, labelExpr=expression, **axes)
-    y = alt.Axis(title=None, labelFontSize=10, labelLimit=NAME_WIDTH, minExtent=0, labelPadding=3, **axes)
+    y = alt.Axis(title=None, labelFontSize=11, labelLimit=NAME_WIDTH, minExtent=0, labelPadding=3, **axes)
     values = alt.Data(values=[dict(row) for row in rows])  # type: ignore[no-untyped-call]
     base = alt.Chart(values).encode(
         x=alt.X("column:O", sort=across, axis=x, scale=alt.Scale(paddingInner=0.0)),
