@@ -1,6 +1,6 @@
 """Logs of a million rows and more: what each analysis costs in CPU time and memory, and how that grows.
 
-    python benches/long_logs.py [--rows N ...]
+    python benches/long_logs.py [--rows N ...] [--analyses NAME ...]
 
 Each analysis runs in a process of its own, on a log of five-minute intervals in parts of 10^6 rows.
 CPU time is that of the analysis, without imports; memory is the greatest resident size of the process,
@@ -13,12 +13,13 @@ import argparse
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 PART = 1_000_000
 ROWS = (PART, 10 * PART)
-ANALYSES = ("overhead", "throughput", "saturation")
+ANALYSES = ("overhead", "throughput", "saturation", "capacity", "rates", "timeline")
 LENGTH_S = 300.0
 REQUESTS = {
     "forks": (0.5, 8e-3),
@@ -40,7 +41,8 @@ cpu_s = time.process_time() - began
 # Not ru_maxrss: that begins with the size of the process that started this one.
 peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
 print(cpu_s, 1024 * int(peak.split()[1]))
-sys.exit(isinstance(result, NotApplicable))
+if isinstance(result, NotApplicable):
+    sys.exit(result.reason)
 """
 
 
@@ -88,14 +90,16 @@ def measure(analysis: str, folder: Path) -> tuple[float, float]:
     return float(told[0]), float(told[1]) / 1e6
 
 
-def measured(sizes: tuple[int, ...]) -> dict[tuple[str, int], tuple[float, float]]:
+def measured(
+    sizes: tuple[int, ...], analyses: Sequence[str] = ANALYSES
+) -> dict[tuple[str, int], tuple[float, float]]:
     """CPU seconds and memory by analysis and number of rows; each log is removed before the next."""
     found = {}
     for rows in sizes:
         with tempfile.TemporaryDirectory() as temporary:
             folder = Path(temporary) / "log"
             write_log(folder, rows)
-            for analysis in ANALYSES:
+            for analysis in analyses:
                 found[analysis, rows] = measure(analysis, folder)
     return found
 
@@ -130,10 +134,12 @@ def main() -> None:
     """Print a table over the sizes that were asked for."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rows", type=float, nargs="+", default=list(ROWS), metavar="N")
-    sizes = tuple(int(rows) for rows in parser.parse_args().rows)
+    parser.add_argument("--analyses", nargs="+", default=list(ANALYSES), metavar="NAME")
+    options = parser.parse_args()
+    sizes = tuple(int(rows) for rows in options.rows)
     print(f"{'analysis':<12}{'rows':>12}{'CPU s':>10}{'us a row':>10}{'MB resident':>13}")
     for size in sizes:
-        for (analysis, rows), (cpu_s, resident_mb) in measured((size,)).items():
+        for (analysis, rows), (cpu_s, resident_mb) in measured((size,), options.analyses).items():
             print(
                 f"{analysis:<12}{rows:>12.0e}{cpu_s:>10.2f}{1e6 * cpu_s / rows:>10.3f}{resident_mb:>13.0f}",
                 flush=True,

@@ -5,6 +5,7 @@
 >>> log = thinktime.Log.open("run")                      # what was recorded, played or simulated
 >>> thinktime.analyse("response", log)                   # one question: a result with intervals
 >>> thinktime.report(log)                                # all of them, as a document
+>>> thinktime.fleet("logs")                              # many machines, compared
 >>> thinktime.simulate("apl360", {"users": 30}, seed=1)  # a time-sharing system of the past, or your own
 >>> thinktime.size("run")                                 # how many users fit, and what limits them
 >>> thinktime.mva([0.5, 0.1], think_s=20, users=35)      # a queueing network, exactly
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from thinktime import (
         analyses,
         documents,
+        fleets,
         log,
         models,
         predictions,
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from thinktime.analyses import QUESTIONS, analyse, question
     from thinktime.documents.render import render
     from thinktime.errors import InputError, WorkError
+    from thinktime.fleets.answer import fleet
     from thinktime.log import Log, LogError, LogWarning, LogWriter, vocabulary
     from thinktime.log.runs import Runs
     from thinktime.models.prediction import Prediction
@@ -62,6 +65,7 @@ CONTENTS: dict[str, tuple[str, str]] = {
     "question": ("thinktime.analyses", "question"),
     "analyse": ("thinktime.analyses", "analyse"),
     "report": ("thinktime.reports", "report"),
+    "fleet": ("thinktime.fleets.answer", "fleet"),
     "render": ("thinktime.documents.render", "render"),
     "record": ("thinktime.sources.linux", "record"),
     "RecordOptions": ("thinktime.sources.linux", "RecordOptions"),
@@ -89,6 +93,7 @@ CONTENTS: dict[str, tuple[str, str]] = {
 ROOMS = (
     "analyses",
     "documents",
+    "fleets",
     "log",
     "models",
     "predictions",
@@ -125,6 +130,8 @@ __all__ = [
     "analyse",
     "analyses",
     "documents",
+    "fleet",
+    "fleets",
     "log",
     "models",
     "mva",

@@ -5,7 +5,7 @@ import polars as pl
 from known_logs import starts
 from scipy.signal import lfilter
 
-from thinktime.analyses.capacity.analysis import StateTimes
+from thinktime.analyses.capacity.state_times import Intervals, StateTimes, of_pieces, wanted
 from thinktime.log import Column, Log, LogWriter
 from thinktime.log.meters import Meter
 
@@ -70,9 +70,9 @@ def states(columns):
     """The columns as the analysis of capacity reads them."""
     uses = {names(event)[1]: "system" for event in SMALL} | {"idle_s": "idle", "useful_s": "user"}
     found = tuple(Meter(**entry) for entry in METERS)
-    return StateTimes(
-        uses=uses, columns=columns, length_s=columns["length_s"], meters=found, absent=(), chosen=None
-    )
+    piece = Intervals(columns=columns, length_s=columns["length_s"])
+    sums = of_pieces(lambda: iter([piece]), wanted(uses, found))
+    return StateTimes(uses=uses, ratios=sums, meters=found, absent=(), chosen=None)
 
 
 def write(path, columns, cpus, **machine):

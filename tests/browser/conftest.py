@@ -129,6 +129,7 @@ def page_of(request: pytest.FixtureRequest, folder: Path) -> Callable[[str], Pat
         ),
         "predicted": lambda: made.predicted_page(folder),
         "answer": lambda: made.answer_page(fixture("played"), folder),
+        "fleet": lambda: made.fleet_page(folder),
     }
     pages: dict[str, Path] = {}
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import simulated_fleet
 from selenium import webdriver
 from selenium.webdriver.support.ui import WebDriverWait
 
@@ -33,6 +34,7 @@ KINDS = (
     "predicted",
     "comparison",
     "answer",
+    "fleet",
 )
 """Of the pages that `conftest.page_of` makes."""
 Open = Callable[..., webdriver.Chrome]
@@ -176,6 +178,25 @@ def imported_page(folder: Path) -> Path:
 def comparison_page(before: Path, after: Path, folder: Path) -> Path:
     """Page of the question that compares two logs."""
     return written(folder / "comparison.html", "analyse", "compare", str(before), str(after))
+
+
+def fleet_page(folder: Path) -> Path:
+    """Page of two models of machines, one of which saturates."""
+    models = [("Alpha", 1.0)] * 8 + [("Beta", 0.5)] * 4
+    machines = [
+        simulated_fleet.Machine(
+            host=f"host-{number}",
+            model=model,
+            speed=speed,
+            hours=3.0,
+            interval_s=30.0,
+            saturated=(1,) if number == 2 else (),
+            seed=number,
+        )
+        for number, (model, speed) in enumerate(models)
+    ]
+    logs = simulated_fleet.write_all(folder / "fleet", machines)
+    return written(folder / "fleet.html", "fleet", str(logs))
 
 
 def predicted_page(folder: Path) -> Path:

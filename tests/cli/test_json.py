@@ -32,6 +32,7 @@ COMMAND_LINES = {
     "check run": "defects",
     "report run": "document",
     "report run other": "document",
+    "fleet run other": "document",
     **{
         f"analyse {question.name} run": "section"
         for question in QUESTIONS

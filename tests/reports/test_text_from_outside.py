@@ -349,6 +349,11 @@ MESSAGES = {
         ),
     ],
     "report": lambda folder: [("report", folder / IN_A_PATH), ("report", unread_log(folder))],
+    "fleet": lambda folder: [
+        ("fleet", folder / IN_A_PATH),
+        ("fleet", f"s3://{IN_A_PATH}"),
+        ("fleet", unread_log(folder)),
+    ],
     "analyse": lambda folder: [
         ("analyse", IN_A_PATH),
         ("analyse", "response", folder / IN_A_PATH),

@@ -50,6 +50,7 @@ ROOMS = {
         "sources",
     },
     "reports": {"stats", "errors", "log", "analyses", "documents"},
+    "fleets": {"stats", "errors", "results", "log", "questions", "analyses", "documents"},
     "studies": {
         "stats",
         "errors",

@@ -23,6 +23,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "systems": ("thinktime.cli.systems", "List the simulated systems"),
     "scripts": ("thinktime.cli.scripts", "List the scripts of users"),
     "report": ("thinktime.cli.report", "Report on a log"),
+    "fleet": ("thinktime.cli.fleet", "Look after many machines"),
     "analyse": ("thinktime.cli.analyse", "Answer one question about a log"),
     "import": ("thinktime.cli.exchange.import_", "Convert a file of another tool into a log"),
     "export": ("thinktime.cli.exchange.export", "Write the rows of a log for other tools"),

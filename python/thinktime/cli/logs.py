@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -17,9 +15,6 @@ from thinktime.errors import InputError
 
 if TYPE_CHECKING:
     from thinktime.documents.document import Section
-
-DEPTH = 3
-"""Levels of folders that are searched: logs of an experiment lie in its folder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +64,9 @@ def command(
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: is no folder; name one that contains logs")
-    entries = [_entry(path) for path in _found(folder)]
+    from thinktime.log.below import logs_below
+
+    entries = [_entry(path) for path in logs_below(folder)]
     if form == "json":
         messages.as_json("logs", [asdict(entry) for entry in entries])
         return
@@ -79,18 +76,6 @@ def command(
     from thinktime.documents.render import render_section
 
     messages.rendered(render_section(_section(entries, folder), form, width()))
-
-
-def _found(folder: Path) -> Iterator[Path]:
-    """Folders with a manifest, in the order of their names; a log contains no other log."""
-    for root, folders, files in os.walk(folder):
-        here = Path(root)
-        if "manifest.json" in files:
-            folders.clear()
-            yield here
-            continue
-        is_deepest = len(here.relative_to(folder).parts) >= DEPTH
-        folders[:] = [] if is_deepest else sorted(name for name in folders if not name.startswith("."))
 
 
 def _entry(path: Path) -> Entry:

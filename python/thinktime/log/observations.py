@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from thinktime.log import Column, Log
 
 Array = NDArray[np.float64]
+Piece = TypeVar("Piece")
 
 SUMS: dict[str, tuple[str, ...]] = {
     "page_faults": ("page_faults_minor", "page_faults_major"),
@@ -158,6 +160,20 @@ def chunks(log: Log, names: Sequence[str], rows: int = ROWS) -> Iterator[Observa
     if last is None or dropped:
         nothing = _intervals(log.samples(), wanted).head(0).collect()
         yield replace(_piece(nothing, wanted, absent), dropped=dropped)
+
+
+def held(make: Callable[[], Iterator[Piece]], most: int = 1) -> Callable[[], Iterator[Piece]]:
+    """Function that gives the pieces of a log from the start, each time: those of a short one are made once.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the pieces, the same each time: ``lambda: chunks(log, names)``.
+    most : int
+        Pieces that are held; of a log with more, none is.
+    """
+    first = list(itertools.islice(make(), most + 1))
+    return make if len(first) > most else lambda: iter(first)
 
 
 def extents(log: Log, names: Sequence[str]) -> dict[str, tuple[float, float]]:

@@ -16,6 +16,7 @@ from typing import Any
 CONTENTS: dict[str, tuple[str, ...]] = {
     "estimate": ("Estimate", "NotApplicable"),
     "hypothesis": ("SignificanceTest", "adjusted", "combined", "holm"),
+    "outliers": ("outlying",),
     "samples": ("proportion", "quantile"),
     "series.batch_means": ("autocorrelation", "batch_ratio", "plain_mean"),
     "series.moments": ("coefficient_of_variation", "skewness", "variance"),

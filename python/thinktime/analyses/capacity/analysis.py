@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from thinktime.analyses.capacity.result import Capacity, Check, Condition, Event, State, Use
+from thinktime.analyses.capacity.state_times import (
+    CAPACITY,
+    REST,
+    StateTimes,
+    bounded,
+    complete,
+    gauge_ratio,
+    of_pieces,
+    wanted,
+)
 from thinktime.analyses.overhead import analysis as overhead_analysis
 from thinktime.analyses.timeline import analysis as timeline
 from thinktime.log import facts, observations
 from thinktime.log.meters import Meter, meters
 from thinktime.questions.checks import check_level, check_log
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
-from thinktime.stats.series import batch_means
 
 if TYPE_CHECKING:
     from thinktime.analyses.overhead.result import Overhead
     from thinktime.log import Log
-
-_Array = NDArray[np.float64]
 
 USES: dict[str, Use] = {"user_time": "user", "system_time": "system", "idle_time": "idle"}
 STOLEN = "steal_s"
@@ -89,23 +92,23 @@ def analyse(
     else:
         overhead = overhead_analysis.by_default(log, level=level) if overhead is None else overhead
         events = () if isinstance(overhead, NotApplicable) else _regressed_events(overhead, cpus)
-    system = states.share(states.of_use("system"), level)
+    system = states.share("system", level)
     return Capacity(
         cpus=cpus,
-        intervals=len(states.length_s),
+        intervals=states.intervals,
         metered=bool(states.meters),
         states=tuple(
             State(
                 column=name,
                 label=_label(name, log_meters),
                 use=states.uses[name],
-                share=states.share([name], level),
+                share=states.share(name, level),
             )
             for name in _order(states)
         ),
         events=events,
         unattributed=_unattributed(states, events, overhead, system=system, cpus=cpus, level=level),
-        user=states.share(states.of_use("user"), level),
+        user=states.share("user", level),
         system=system,
         recorder=states.inside(RECORDER, level),
         lock_wait=_waited(states.inside(LOCKS, level)),
@@ -151,10 +154,8 @@ def _conditions(log: Log, states: StateTimes, level: float) -> Iterator[Conditio
         yield Condition(name="core_kwords", label="core", value=core, unit="Kword")
     units = {column.name: column.unit for column in log.schema("samples")}
     for name in _gauges(log):
-        known = ~np.isnan(states.columns[name])
-        if known.any():
-            length = states.length_s[known]
-            mean = batch_means.batch_ratio(states.columns[name][known] * length, length, level)
+        if gauge_ratio(name) in states.ratios:
+            mean = states.ratios[gauge_ratio(name)].interval(0, level)
             label = observations.label(name).removesuffix(" mean")
             yield Condition(name=name, label=label, value=mean.with_unit(units[name]), unit=units[name])
 
@@ -186,61 +187,6 @@ def _caveats_of_events(overhead: Overhead | NotApplicable | None) -> Iterator[Ca
 # Times of the states
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StateTimes:
-    """Times of the CPU states that were measured, in the intervals that have them all."""
-
-    uses: dict[str, Use]
-    """Use of each state, by its column."""
-    columns: dict[str, _Array]
-    """All columns that were read, nan where there is no value."""
-    length_s: _Array
-    meters: tuple[Meter, ...]
-    """Those whose columns have values."""
-    absent: tuple[str, ...]
-    """Columns without a value."""
-    chosen: str | None
-    """Numbers of users through which a play stepped, see `facts.chosen_loads`."""
-
-    @property
-    def capacity(self) -> _Array:
-        """Time of all states in each interval [s]."""
-        return self.total(list(self.uses))
-
-    @property
-    def measured_cpus(self) -> float:
-        """Time of all states per second."""
-        return float(self.capacity.sum() / self.length_s.sum())
-
-    def of_use(self, use: Use) -> list[str]:
-        """States of one use."""
-        return [name for name, its in self.uses.items() if its == use]
-
-    def total(self, names: Sequence[str]) -> _Array:
-        """Time of several states in each interval [s]."""
-        result: _Array = (
-            np.sum([self.columns[name] for name in names], axis=0) if names else 0 * self.length_s
-        )
-        return result
-
-    def share(self, names: Sequence[str], level: float) -> Estimate:
-        """Share of the capacity in these states."""
-        return self._described(_share_of(self.total(names), self.capacity, level))
-
-    def inside(self, name: str, level: float) -> Estimate | None:
-        """Share of the capacity of a time that is included in the states; None if not measured."""
-        known = ~np.isnan(self.columns[name])
-        if not known.any():
-            return None
-        return self._described(_share_of(self.columns[name][known], self.capacity[known], level))
-
-    def _described(self, share: Estimate) -> Estimate:
-        """The share without an interval, if how long each load lasted was chosen."""
-        if self.chosen is None:
-            return share
-        return share.without_interval(f"share of a play of {self.chosen} users")
-
-
 def _read(log: Log, log_meters: Sequence[Meter]) -> StateTimes | NotApplicable:
     """Times of the states, with meters, gauges, and the shares of recorder and locks."""
     remedy = "record with `thinktime record`"
@@ -252,20 +198,23 @@ def _read(log: Log, log_meters: Sequence[Meter]) -> StateTimes | NotApplicable:
         if column.role in USES or name == STOLEN
     }
     metered = [name for meter in log_meters for name in (meter.count, meter.time)]
-    observed = observations.read(log, [*offered, *metered, RECORDER, LOCKS, *_gauges(log)])
-    uses = {name: use for name, use in offered.items() if name not in observed.absent}
+    gauges = _gauges(log)
+    names = [*offered, *metered, RECORDER, LOCKS, *gauges]
+    chunks = observations.held(lambda: observations.chunks(log, names))
+    absent = next(chunks()).absent
+    uses = {name: use for name, use in offered.items() if name not in absent}
     if not uses:
         return NotApplicable("no CPU state was measured", remedy)
-    times = np.column_stack([observed.columns[name] for name in uses])
-    complete = ~np.isnan(times).any(axis=1)
-    if not times[complete].sum() > 0.0:
+    usable = tuple(meter for meter in log_meters if not {meter.count, meter.time} & absent)
+    ratios = wanted(uses, usable, inside=(RECORDER, LOCKS), gauges=gauges)
+    sums = of_pieces(lambda: complete(chunks(), uses), ratios)
+    if CAPACITY not in sums or not sums[CAPACITY].interval(0).value > 0.0:
         return NotApplicable("the CPU states add up to zero in every interval that has all of them", remedy)
     return StateTimes(
         uses=uses,
-        columns={name: values[complete] for name, values in observed.columns.items()},
-        length_s=observed.length_s[complete],
-        meters=tuple(meter for meter in log_meters if not {meter.count, meter.time} & observed.absent),
-        absent=tuple(name for name in (*offered, *metered) if name in observed.absent),
+        ratios=sums,
+        meters=tuple(meter for meter in usable if f"{meter.time} of one" in sums),
+        absent=tuple(name for name in (*offered, *metered) if name in absent),
         chosen=facts.chosen_loads(log),
     )
 
@@ -285,36 +234,30 @@ def _named_cpus(log: Log) -> list[float]:
     return [float(cpus) for cpus in counts if cpus is not None]
 
 
-def _share_of(amounts: _Array, capacity: _Array, level: float) -> Estimate:
-    """Share of the capacity, 0 to 1, with an interval within these bounds."""
-    share = batch_means.batch_ratio(amounts, capacity, level)
-    low = None if share.low is None else max(0.0, share.low)
-    high = None if share.high is None else min(1.0, share.high)
-    return dataclasses.replace(share, low=low, high=high)
-
-
 # Events
 
 
 def metered_event(states: StateTimes, meter: Meter, cpus: float, level: float) -> Event:
     """Event that the source counts and times, as ratios of sums."""
-    count, time = states.columns[meter.count], states.columns[meter.time]
-    known = ~np.isnan(count) & ~np.isnan(time)
-    count, time = count[known], time[known]
-    share = _share_of(time, states.capacity[known], level)
-    if not count.sum() > 0.0:
-        return Event(request=meter.count, label=meter.event, share=share, overhead=None, time_between=None)
-    overhead = batch_means.batch_ratio(time, count, level)
-    between = batch_means.batch_ratio(cpus * states.length_s[known], count, level)
+    of_one, between = (states.ratios[f"{meter.time} {what}"] for what in ("of one", "between"))
+    share = bounded(states.ratios[f"{meter.time} of all"].interval(0, level))
     # n is the number of events, not of intervals.
-    events = round(float(count.sum()))
+    events = round(of_one.length)
+    if not of_one.length > 0.0:
+        return Event(request=meter.count, label=meter.event, share=share, overhead=None, time_between=None)
     return Event(
         request=meter.count,
         label=meter.event,
         share=share,
-        overhead=dataclasses.replace(overhead, n=events, unit="s"),
-        time_between=dataclasses.replace(between, n=events, unit="s"),
+        overhead=dataclasses.replace(of_one.interval(0, level), n=events, unit="s"),
+        time_between=dataclasses.replace(scaled(between.interval(0, level), cpus), n=events, unit="s"),
     )
+
+
+def scaled(value: Estimate, factor: float) -> Estimate:
+    """Estimate times a positive number that is known."""
+    low, high = (None if end is None else end * factor for end in (value.low, value.high))
+    return dataclasses.replace(value, value=value.value * factor, low=low, high=high)
 
 
 def _regressed_events(overhead: Overhead, cpus: float) -> tuple[Event, ...]:
@@ -373,8 +316,7 @@ def _unattributed(
         metered = [meter.time for meter in states.meters]
         if not set(states.of_use("system")) - set(metered):
             return None
-        rest = states.total(states.of_use("system")) - states.total(metered)
-        return _share_of(rest, states.capacity, level)
+        return bounded(states.ratios[REST].interval(0, level)) if REST in states.ratios else None
     value = _of_regression(system, overhead, cpus) - sum(event.share.value for event in events)
     base = overhead.costs[0].seconds
     low, high = (None if end is None else value + (end - base.value) / cpus for end in (base.low, base.high))

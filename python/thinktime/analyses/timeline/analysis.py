@@ -8,19 +8,26 @@ measured; one shorter than the time of the record divided by `STRETCHES_MAX` is 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from thinktime.log import facts
+import numpy as np
+from numpy.typing import NDArray
+
+from thinktime.log import facts, observations
 from thinktime.questions.checks import check_log
 from thinktime.results import Result
 from thinktime.stats.estimate import Caveat, NotApplicable
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from thinktime.log import Log
+
+Array = NDArray[np.float64]
 
 STRETCHES_MAX = 240
 TICKS = ("user_s", "nice_s", "system_s", "irq_s", "softirq_s")
@@ -114,44 +121,179 @@ def over_time(
 ) -> Timeline:
     """Columns of the samples over time: `rates` (counters) per second, `gauges` as means.
 
-    Columns that the log lacks have no value anywhere.
+    Columns that the log lacks have no value anywhere. The log is read in pieces, so that memory does not grow
+    with its length.
     """
-    samples = log.samples()
-    names = samples.collect_schema().names()
-    wanted = [name for name in (*rates, *gauges) if name in names]
-    frame = samples.select("start", "length_s", *wanted).drop_nulls(["start", "length_s"]).collect()
-    lengths_s = frame["length_s"].to_list()
-    timeline, stretches = cut(frame["start"].to_physical().to_list(), lengths_s, stretches_max)
-    columns = {name: frame[name].to_list() for name in wanted}
-    series: dict[str, tuple[float | None, ...]] = {}
-    for name in (*rates, *gauges):
-        if name not in columns:
-            series[name] = (None,) * len(stretches)
-        else:
-            values, weighted = columns[name], name not in rates
-            series[name] = tuple(
-                _mean(values, lengths_s, stretch, weighted=weighted) for stretch in stretches
-            )
-    return replace(timeline, series=series)
+    names = {column.name for column in log.schema("samples")}
+    cut = Cut(*_extent(log), stretches_max)
+    sums = _Sums(cut, [name for name in (*rates, *gauges) if name in names], rates)
+    for part in log.in_turn("samples"):
+        for frame in _rows(part, sums.names).collect_batches(
+            chunk_size=observations.ROWS, maintain_order=True
+        ):
+            sums.add(frame)
+    return replace(sums.cut.timeline(), series={name: sums.series(name) for name in (*rates, *gauges)})
 
 
-def cut(
-    starts_us: Sequence[int], lengths_s: Sequence[float], stretches_max: int
-) -> tuple[Timeline, list[range]]:
+def _rows(part: pl.LazyFrame, names: Sequence[str]) -> pl.LazyFrame:
+    return part.select("start", "length_s", *names).drop_nulls(["start", "length_s"])
+
+
+def _extent(log: Log) -> tuple[int, float]:
+    """Number of intervals of a log, and the time from the start of the first to the end of the last [s]."""
+    import polars as pl
+
+    parts = [
+        _rows(part, ())
+        .select(
+            n=pl.len(),
+            first=pl.col("start").first().to_physical(),
+            last=pl.col("start").last().to_physical(),
+            length=pl.col("length_s").last().cast(pl.Float64),
+            measured=pl.col("length_s").cast(pl.Float64).sum(),
+        )
+        .collect()
+        .row(0, named=True)
+        for part in log.in_turn("samples")
+    ]
+    parts = [part for part in parts if part["n"]]
+    if not parts:
+        return 0, 0.0
+    wall_s = (parts[-1]["last"] - parts[0]["first"]) / 1e6 + parts[-1]["length"]
+    # The wall clock may have been set back.
+    return sum(part["n"] for part in parts), max(wall_s, sum(part["measured"] for part in parts))
+
+
+class _Sums:
+    """Sums of columns over the stretches of a record."""
+
+    def __init__(self, cut: Cut, names: Sequence[str], rates: Sequence[str]) -> None:
+        self.cut = cut
+        self.names = tuple(names)
+        self._rates = frozenset(rates)
+        self._amounts: dict[str, list[tuple[int, Array]]] = {name: [] for name in names}
+        self._times: dict[str, list[tuple[int, Array]]] = {name: [] for name in names}
+
+    def add(self, frame: pl.DataFrame) -> None:
+        """Add intervals that follow those before."""
+        import polars as pl
+
+        if frame.is_empty():
+            return
+        length = frame["length_s"].cast(pl.Float64).to_numpy()
+        stretch = self.cut.add(frame["start"].to_physical().to_numpy(), length)
+        first = int(stretch[0])
+        for name in self.names:
+            column = frame[name].cast(pl.Float64).to_numpy()
+            known = ~np.isnan(column)
+            place = stretch[known] - first
+            amounts = column if name in self._rates else column * length
+            self._amounts[name].append((first, np.bincount(place, amounts[known]).astype(np.float64)))
+            self._times[name].append((first, np.bincount(place, length[known]).astype(np.float64)))
+
+    def series(self, name: str) -> tuple[float | None, ...]:
+        """Values of a column, one for each stretch."""
+        if name not in self.names:
+            return (None,) * self.cut.count
+        amounts, times = (self._added(parts[name]) for parts in (self._amounts, self._times))
+        return tuple(
+            amount / time if time > 0.0 else None
+            for amount, time in zip(amounts.tolist(), times.tolist(), strict=True)
+        )
+
+    def _added(self, parts: Sequence[tuple[int, Array]]) -> Array:
+        """Sum over the pieces, of which each begins with the stretch in which the one before ended."""
+        total = np.zeros(self.cut.count)
+        for first, sums in parts:
+            total[first : first + len(sums)] += sums
+        return total
+
+
+class Cut:
+    """Stretches of a record of n intervals: equally many in each; read a piece at a time.
+
+    None goes across a gap that a drawing of so many stretches can show.
+    The wall clock may be set back within a record; the intervals then continue where the last one ended.
+
+    Parameters
+    ----------
+    n : int
+        Number of intervals to come.
+    span_s : float
+        Time from the start of the first to the end of the last.
+    stretches_max : int
+        Most stretches of a record without gaps.
+    """
+
+    def __init__(self, n: int, span_s: float, stretches_max: int) -> None:
+        self._seen_s = span_s / stretches_max
+        self._gaps = 0
+        self._size = max(math.ceil(n / stretches_max), 1)
+        self._origin_us: int | None = None
+        self._before = (0.0, 0.0)  # start by the wall clock and length of the last interval
+        self._ahead_s = 0.0  # by which this clock is ahead of the wall clock
+        self._segment = self._in_segment = 0
+        self._starts_s: list[float] = []
+        self._ends_s: list[float] = []
+        self._segments: list[int] = []
+
+    @property
+    def count(self) -> int:
+        """Number of stretches so far."""
+        return len(self._starts_s)
+
+    def add(self, starts_us: NDArray[np.int64], lengths_s: Array) -> NDArray[np.int64]:
+        """Number of the stretch of each of these intervals, at least one, which follow those before."""
+        is_first = self._origin_us is None
+        origin = self._origin_us = int(starts_us[0]) if self._origin_us is None else self._origin_us
+        wall = (starts_us - origin) / 1e6
+        before = np.concatenate([[self._before[0]], wall[:-1]])
+        gap = wall - (before + np.concatenate([[self._before[1]], lengths_s[:-1]]))
+        gap[0] = 0.0 if is_first else gap[0]
+        tolerance = np.maximum(0.25 * lengths_s, 0.05)
+        back = gap < -tolerance
+        self._gaps += int(np.sum(np.abs(gap) > tolerance))
+        breaks = np.abs(gap) > np.maximum(tolerance, self._seen_s)
+        starts = wall + self._ahead_s + np.cumsum(np.where(back, -gap, 0.0))
+        segments = self._segment + np.cumsum(breaks)
+        index = np.arange(len(wall))
+        begun = np.maximum.accumulate(np.where(breaks, index, -self._in_segment))
+        begins = (index - begun) % self._size == 0
+        stretch = self.count - 1 + np.cumsum(begins)
+        self._starts_s += starts[begins].tolist()
+        self._segments += segments[begins].tolist()
+        self._ends_s += [0.0] * int(begins.sum())
+        # The last stretch of the piece before may go on in this one.
+        is_last = np.append(np.diff(stretch) > 0, True)
+        for number, end in zip(
+            stretch[is_last].tolist(), (starts + lengths_s)[is_last].tolist(), strict=True
+        ):
+            self._ends_s[number] = end
+        self._before = float(wall[-1]), float(lengths_s[-1])
+        self._ahead_s = float(starts[-1] - wall[-1])
+        self._segment, self._in_segment = int(segments[-1]), int(index[-1] - begun[-1]) + 1
+        return stretch
+
+    def timeline(self) -> Timeline:
+        """Timeline without series."""
+        return Timeline(
+            starts_s=tuple(self._starts_s),
+            ends_s=tuple(self._ends_s),
+            segments=tuple(self._segments),
+            gaps=self._gaps,
+            series={},
+        )
+
+
+def cut(starts_us: NDArray[np.int64], lengths_s: Array, stretches_max: int) -> tuple[Timeline, list[range]]:
     """Timeline without series for these intervals, and the indices of the intervals of each stretch."""
-    starts_s, jumps_s = _clock(starts_us, lengths_s)
-    span_s = starts_s[-1] + lengths_s[-1] if starts_s else 0.0
-    seen = [abs(jump) > span_s / stretches_max for jump in jumps_s]
-    segments = list(accumulate(seen))
-    stretches = _stretches(segments, stretches_max)
-    timeline = Timeline(
-        starts_s=tuple(starts_s[stretch.start] for stretch in stretches),
-        ends_s=tuple(starts_s[stretch.stop - 1] + lengths_s[stretch.stop - 1] for stretch in stretches),
-        segments=tuple(segments[stretch.start] for stretch in stretches),
-        gaps=sum(jump != 0.0 for jump in jumps_s),
-        series={},
-    )
-    return timeline, stretches
+    if not len(starts_us):
+        return Cut(0, 0.0, stretches_max).timeline(), []
+    span_s = (starts_us[-1] - starts_us[0]) / 1e6 + lengths_s[-1]
+    whole = Cut(len(starts_us), max(float(span_s), float(lengths_s.sum())), stretches_max)
+    stretch = whole.add(starts_us, lengths_s)
+    edges = np.searchsorted(stretch, np.arange(whole.count + 1)).tolist()
+    return whole.timeline(), [range(first, last) for first, last in itertools.pairwise(edges)]
 
 
 def _share(busy: float | None, cpus: int | None) -> float | None:
@@ -164,51 +306,3 @@ def _sum(columns: Timeline, *names: str) -> tuple[float | None, ...]:
     rows = zip(*(columns.series[name] for name in names), strict=True)
     measured = ([value for value in row if value is not None] for row in rows)
     return tuple(sum(values) if values else None for values in measured)
-
-
-def _clock(starts_us: Sequence[int], lengths_s: Sequence[float]) -> tuple[list[float], list[float]]:
-    """Seconds since the first start, never decreasing, and by how much each interval does not join the last.
-
-    The wall clock may be set back within a record; the intervals then continue where the last one ended.
-    """
-    starts_s: list[float] = []
-    jumps_s: list[float] = []
-    ahead_s = 0.0  # by which this clock is ahead of the wall clock
-    for index, start_us in enumerate(starts_us):
-        start = (start_us - starts_us[0]) / 1e6 + ahead_s
-        jump = 0.0
-        if index:
-            end = starts_s[-1] + lengths_s[index - 1]
-            tolerance = max(0.25 * lengths_s[index], 0.05)
-            if abs(start - end) > tolerance:
-                jump = start - end
-            if jump < 0.0:
-                ahead_s -= jump
-                start = end
-        starts_s.append(start)
-        jumps_s.append(jump)
-    return starts_s, jumps_s
-
-
-def _stretches(segments: Sequence[int], stretches_max: int) -> list[range]:
-    """Ranges of indices of equally many intervals, each in one segment."""
-    length = max(math.ceil(len(segments) / stretches_max), 1)
-    stretches: list[range] = []
-    first = 0
-    for index in range(1, len(segments) + 1):
-        full = index - first >= length
-        if index == len(segments) or full or segments[index] != segments[first]:
-            stretches.append(range(first, index))
-            first = index
-    return stretches
-
-
-def _mean(
-    column: Sequence[float | None], lengths_s: Sequence[float], stretch: range, *, weighted: bool
-) -> float | None:
-    """Mean of a gauge, weighted by the lengths of the intervals; of a counter, its amount per second."""
-    measured = [(value, lengths_s[index]) for index in stretch if (value := column[index]) is not None]
-    time_s = sum(length for _, length in measured)
-    if not time_s > 0:
-        return None
-    return sum(value * length if weighted else value for value, length in measured) / time_s

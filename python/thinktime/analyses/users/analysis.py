@@ -253,7 +253,7 @@ def _over_time(log: Log, names: dict[str, str]) -> Timeline | None:
     if not len(samples):
         return None
     times = people.over_time(log, samples.start_us, LARGEST)
-    timeline, stretches = cut(samples.start_us.tolist(), samples.length_s.tolist(), STRETCHES_MAX)
+    timeline, stretches = cut(samples.start_us, samples.length_s, STRETCHES_MAX)
 
     def used(cpu_s: np.ndarray) -> tuple[float | None, ...]:
         return tuple(

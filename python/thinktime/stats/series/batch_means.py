@@ -198,6 +198,16 @@ class Batches:
         self._negative = np.zeros(columns, dtype=np.bool_)
         self._seen = 0
 
+    @property
+    def n(self) -> int:
+        """Number of observations so far."""
+        return self._seen
+
+    @property
+    def length(self) -> float:
+        """Sum of the lengths so far."""
+        return float(self._lengths.sum())
+
     def absorb(self, amounts: Array, lengths: Array | None = None) -> None:
         """Add observations, a row each; without `lengths` each has the length 1.
 
