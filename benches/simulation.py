@@ -121,10 +121,10 @@ def periods() -> list[Row]:
 
 
 def systems() -> list[Row]:
-    """Return events of each simulated machine beside those of the heap in C, which has the least to do for an event.
+    """Return events of each simulated machine beside those of the heap in C, which does the least for one.
 
-    That program is the same in every state of this repository: what a change did to a machine is the quotient of
-    the ratios before and after.
+    That program is the same in every state of this repository: what a change did to a machine is the quotient
+    of the ratios before and after.
     """
     from thinktime.sources.simulated import simulate
 

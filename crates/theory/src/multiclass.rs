@@ -386,6 +386,32 @@ mod tests {
         }
     }
 
+    /// Populations are gone through with the largest class last, and few are kept: wherever it stands.
+    #[test]
+    fn three_classes_in_any_order() {
+        let rows = [[0.3, 0.7, 0.2], [0.5, 0.1, 0.4], [1.0, 2.0, 0.5], [0.2, 0.0, 0.9]];
+        let services =
+            [fixed(), Service::Rates(vec![1.0, 1.5, 0.8]), Service::Delay, Service::Rates(vec![2.0, 3.0])];
+        let (think, population) = ([2.0, 0.0, 1.0], [2, 5, 3]);
+        for order in [[0, 1, 2], [1, 0, 2], [2, 1, 0], [1, 2, 0]] {
+            let of = |values: [f64; 3]| order.map(|r| values[r]).to_vec();
+            let station = |(row, service): (&[f64; 3], &Service)| Station {
+                demands: of(*row),
+                service: service.clone(),
+            };
+            let stations: Vec<Station> = rows.iter().zip(&services).map(station).collect();
+            let (think, population) = (of(think), order.map(|r| population[r]));
+            let solution = at_population(&stations, &think, &population);
+            let all = constant(&stations, &think, &population);
+            for r in 0..3 {
+                let mut less = population;
+                less[r] -= 1;
+                let expected = constant(&stations, &think, &less) / all;
+                assert!(close(solution.throughput[r], expected), "{order:?} {r} {expected}");
+            }
+        }
+    }
+
     #[test]
     fn one_class_is_the_recursion_for_one_class() {
         let demands = [0.3, 0.2, 0.9];

@@ -358,9 +358,9 @@ def mva_classes(stations: Sequence[Station], users: Sequence[int], think_s: Sequ
               X_r(n) = \frac{n_r}{Z_r + \sum_k R_{kr}(n)}, \quad Q_k(n) = \sum_r X_r(n) R_{kr}(n)
 
     over all vectors n up to the numbers of users; at stations with several servers or other rates, over the
-    probabilities of each number there. Time grows with the product of the classes' users + 1, memory with that
-    of all classes but the largest, and both double with each station that has rates: for networks that are too
-    large use `linearizer`.
+    probabilities of each number there. Time grows with the product of the classes' users + 1, memory with
+    that of all classes but the largest, and both double with each station that has rates: for networks that
+    are too large use `linearizer`.
 
     Parameters
     ----------
@@ -420,7 +420,10 @@ def _check_size(rates: Sequence[list[float] | None], population: Sequence[int]) 
     populations = math.prod(n + 1 for n in population)
     each = (len(rates) + levels) * networks
     numbers, steps = populations // (max(population) + 1) * each, populations * each * len(population)
-    for found, most, what in ((numbers, NUMBERS_MAX, "store {} numbers"), (steps, STEPS_MAX, "take {} steps")):
+    for found, most, what in (
+        (numbers, NUMBERS_MAX, "store {} numbers"),
+        (steps, STEPS_MAX, "take {} steps"),
+    ):
         if found > most:
             raise InputError(
                 f"users is {list(population)}: the recursion would {what.format(found)}, more than {most};"
