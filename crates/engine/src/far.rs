@@ -289,7 +289,7 @@ impl Far {
         // number of nodes is even, so that with `node` its neighbour `node ^ 1` is below it; the parent is lower still.
         unsafe {
             let other = *self.nodes.get_unchecked(node ^ 1);
-            let winner = std::hint::select_unpredictable(other < key, other, key);
+            let winner = other.min(key);
             *self.nodes.get_unchecked_mut(node >> 1) = winner;
             winner
         }
