@@ -24,6 +24,8 @@ SIMPY_PART = 200
 """SimPy gets this much less to do."""
 MANY_USERS = (10, 100, 1000, 10_000, 100_000)
 MANY_REPLICATIONS = (1, 10, 100, 1000)
+SYSTEMS = {"apl360": 150_000.0, "cp67": 120_000.0, "ctss": 200_000.0, "multics": 4_000.0, "unix6": 150_000.0}
+"""Simulated seconds of a run of each machine with its default parameters: about half a second of CPU time."""
 
 Row = dict[str, Any]
 
@@ -118,6 +120,28 @@ def periods() -> list[Row]:
     ]
 
 
+def systems() -> list[Row]:
+    """Return events of each simulated machine beside those of the heap in C, which does the least for one.
+
+    That program is the same in every state of this repository: what a change did to a machine is the quotient
+    of the ratios before and after.
+    """
+    from thinktime.sources.simulated import simulate
+
+    def rate(name: str) -> float:
+        if name == HEAP:
+            run = repairman(HEAP, USERS, INTERACTIONS)
+            return run.events / run.cpu_s
+        began = time.process_time()
+        done = simulate(name, {"length": SYSTEMS[name]}, seed=1, threads=1)
+        return done.events / (time.process_time() - began)
+
+    figures = in_turn(ROUNDS, {name: lambda name=name: rate(name) for name in (HEAP, *SYSTEMS)})
+    heap = median(figures[HEAP])
+    name = f"{HEAP}: repairman"
+    return [row(f"{one}: events", "events/CPU s", median(figures[one]), heap, name) for one in SYSTEMS]
+
+
 def by_users() -> list[Row]:
     """CPU time of an interaction, and how it grows with the users."""
 
@@ -196,4 +220,4 @@ def run() -> list[Row]:
     """Interactions, replications and events per CPU second; growth; memory."""
     # Modules are loaded and pages touched before anything is measured.
     timesharing(OURS, 10)
-    return workloads() + periods() + by_users() + by_replications() + memory()
+    return workloads() + periods() + systems() + by_users() + by_replications() + memory()

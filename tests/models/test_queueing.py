@@ -101,7 +101,7 @@ def test_the_saturation_point_of_the_textbook():
         (lambda: networks.mva_classes([TWO], [1], [0.0]), "demand_s has 2 values; give 1, one per class"),
         (lambda: networks.mva_classes([TWO], [1, 1], [0.0]), "users has 2 classes and think_s 1"),
         (
-            lambda: networks.mva_classes([TWO], [9999, 9999], [1.0, 1.0]),
+            lambda: networks.mva_classes([TWO], [99_999, 99_999], [1.0, 1.0]),
             "use an approximation",
         ),
         (

@@ -1,7 +1,7 @@
 //! Counts of customers and of busy servers, kept in two ways that must agree.
 
 use crate::laws::{LawViolation, Laws};
-use crate::time::{Span, Time};
+use crate::time::{Span, Sum, Time};
 
 /// A number present over time, from arrivals and departures: the integral of the level is the sum of the departure
 /// times less the sum of the arrival times, so that an event costs two additions, and none of them waits for the
@@ -12,11 +12,10 @@ struct Flow {
     at_start: u64,
     arrived: u64,
     departed: u64,
-    // In 128 bits: a year into a run, 600 events would overflow 64.
-    /// Sum of the times of the arrivals [ns].
-    arrived_at: u128,
-    /// Sum of the times of the departures [ns].
-    departed_at: u128,
+    /// Sum of the times of the arrivals.
+    arrived_at: Sum,
+    /// Sum of the times of the departures.
+    departed_at: Sum,
     since: Time,
 }
 
@@ -24,13 +23,13 @@ impl Flow {
     #[inline]
     fn arrive(&mut self, now: Time) {
         self.arrived += 1;
-        self.arrived_at += u128::from(now.0);
+        self.arrived_at.add(now.0);
     }
 
     #[inline]
     fn depart(&mut self, now: Time) {
         self.departed += 1;
-        self.departed_at += u128::from(now.0);
+        self.departed_at.add(now.0);
     }
 
     fn level(&self) -> u64 {
@@ -41,9 +40,9 @@ impl Flow {
     /// Integral from the start of statistics to `now` [ns].
     fn area(&self, now: Time) -> u128 {
         // Those still present count as if they left now, and those present at the start as if they came then.
-        let gone = self.departed_at + u128::from(self.level()) * u128::from(now.0);
+        let gone = self.departed_at.total() + u128::from(self.level()) * u128::from(now.0);
         // Wrapping for the same reason; 128 bits hold the times of 2^64 events.
-        gone.wrapping_sub(self.arrived_at + u128::from(self.at_start) * u128::from(self.since.0))
+        gone.wrapping_sub(self.arrived_at.total() + u128::from(self.at_start) * u128::from(self.since.0))
     }
 
     /// Time average; the present level where no time has passed.
@@ -65,8 +64,8 @@ impl Flow {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Balance {
     flow: Flow,
-    /// Sum of the stays, since statistics began, of those who left [ns].
-    stays: u128,
+    /// Sum of the stays of those who left, without what of them was before statistics began.
+    stays: Sum,
 }
 
 impl Balance {
@@ -82,7 +81,7 @@ impl Balance {
         self.flow.depart(now);
         // The level counts only time since the restart, so a stay begun in the warm-up is cut there too.
         let entered = entered.max(self.flow.since);
-        self.stays += u128::from(now.since(entered).0);
+        self.stays.add(now.since(entered).0);
     }
 
     /// Number present now.
@@ -107,8 +106,14 @@ impl Balance {
     }
 
     /// When statistics began.
+    #[inline]
     pub fn since(&self) -> Time {
         self.flow.since
+    }
+
+    /// Sum of the stays of those who left, without what of them was before statistics began [ns].
+    pub(crate) fn stays(&self) -> u128 {
+        self.stays.total()
     }
 
     /// Integral of the number present since statistics began [ns].
@@ -128,7 +133,7 @@ impl Balance {
         laws: &mut Laws,
     ) -> Result<(), LawViolation> {
         let since = self.flow.since;
-        let (mut waiting, mut stays) = (0, self.stays);
+        let (mut waiting, mut stays) = (0, self.stays.total());
         for entered in entries {
             waiting += 1;
             stays += u128::from(now.since(entered.max(since)).0);
@@ -141,7 +146,7 @@ impl Balance {
     /// Statistics begin anew; those present stay.
     pub fn restart(&mut self, now: Time) {
         self.flow.restart(now);
-        self.stays = 0;
+        self.stays = Sum::default();
     }
 }
 
@@ -152,8 +157,8 @@ impl Balance {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Busy {
     servers: Flow,
-    /// Demands of the completed [ns].
-    demands: u128,
+    /// Demands of the completed.
+    demands: Sum,
     /// Service that those present at the start of statistics had received by then [ns].
     earlier: u128,
 }
@@ -180,12 +185,18 @@ impl Busy {
     /// A customer has got all of its `demand`.
     #[inline]
     pub fn complete(&mut self, demand: Span) {
-        self.demands += u128::from(demand.0);
+        self.demands.add(demand.0);
     }
 
     /// Sum of the demands of those completed since statistics began [ns].
     pub fn completed(&self) -> u128 {
-        self.demands
+        self.demands.total()
+    }
+
+    /// As if every one of `customers` had a server of its own from coming to leaving: where that is so, `begin` and
+    /// `end` need not be called.
+    pub(crate) fn of_all(self, customers: &Balance) -> Busy {
+        Busy { servers: customers.flow, ..self }
     }
 
     /// Mean number of busy servers; the utilisation where there is one.
@@ -204,14 +215,14 @@ impl Busy {
     /// # Errors
     /// It does not hold: service was lost, or given twice.
     pub fn check(&self, place: &str, now: Time, received: u128, laws: &mut Laws) -> Result<(), LawViolation> {
-        let (busy, served) = (self.area(now) + self.earlier, self.demands + received);
+        let (busy, served) = (self.area(now) + self.earlier, self.demands.total() + received);
         laws.equal("utilisation law", place, busy, served)
     }
 
     /// Statistics begin anew; `received` as for [`Busy::check`].
     pub fn restart(&mut self, now: Time, received: u128) {
         self.servers.restart(now);
-        self.demands = 0;
+        self.demands = Sum::default();
         // Demands are counted whole on completion: what was served before the restart is set against them
         // here.
         self.earlier = received;

@@ -80,10 +80,10 @@ impl Distribution {
     pub fn sample(&self, stream: &mut Stream) -> Span {
         match &self.sampler {
             Sampler::Fixed(span) => *span,
-            Sampler::Exponential { mean_ns } => Span::from_nanoseconds(mean_ns * stream.exponential()),
+            Sampler::Exponential { mean_ns } => Span::from_some_nanoseconds(mean_ns * stream.exponential()),
             Sampler::Hyperexponential { means_ns } => {
                 let mean_ns = means_ns.choose(stream);
-                Span::from_nanoseconds(mean_ns * stream.exponential())
+                Span::from_some_nanoseconds(mean_ns * stream.exponential())
             }
             _ => self.sample_other(stream),
         }

@@ -77,7 +77,7 @@ impl Stream {
     }
 
     /// Exponential with mean 1, by the ziggurat.
-    #[inline]
+    #[inline(always)]
     pub fn exponential(&mut self) -> f64 {
         let bits = self.next_u64();
         // Layer and place use different bits of one number (the low 8, the high 53): they are independent.

@@ -1,7 +1,7 @@
 //! Statistics in constant memory: time-weighted levels, moments, quantiles, batches.
 
 use crate::histogram::Histogram;
-use crate::time::{Span, Time};
+use crate::time::{Span, Sum, Time};
 
 /// A whole number that changes over time, and its integral: customers in a queue, busy servers, bytes held.
 #[derive(Clone, Copy, Debug, Default)]
@@ -87,8 +87,8 @@ impl Level {
 #[derive(Clone, Debug)]
 pub struct Tally {
     count: u64,
-    /// Sum of the observations [ns].
-    sum: u128,
+    /// Sum of the observations.
+    sum: Sum,
     /// Sum of their squares [ns^2].
     squares: u128,
     smallest: Span,
@@ -100,7 +100,7 @@ impl Default for Tally {
     fn default() -> Self {
         Tally {
             count: 0,
-            sum: 0,
+            sum: Sum::default(),
             squares: 0,
             // The neutral element of a minimum, never returned while nothing is observed.
             smallest: Span(u64::MAX),
@@ -115,10 +115,15 @@ impl Tally {
     #[inline]
     pub fn record(&mut self, observed: Span) {
         self.count += 1;
-        self.sum += u128::from(observed.0);
+        self.sum.add(observed.0);
         self.squares += u128::from(observed.0) * u128::from(observed.0);
-        self.smallest = self.smallest.min(observed);
-        self.largest = self.largest.max(observed);
+        // Jumps that are hardly ever taken, instead of two words that are stored each time.
+        if observed < self.smallest {
+            self.smallest = observed;
+        }
+        if observed > self.largest {
+            self.largest = observed;
+        }
         self.histogram.record(observed);
     }
 
@@ -129,24 +134,24 @@ impl Tally {
 
     /// Sum of the observations [s].
     pub fn total(&self) -> f64 {
-        self.sum as f64 * 1e-9
+        self.sum.total() as f64 * 1e-9
     }
 
     /// Mean [s]; not a number where there is no observation.
     pub fn mean(&self) -> f64 {
-        self.sum as f64 / self.count as f64 * 1e-9
+        self.sum.total() as f64 / self.count as f64 * 1e-9
     }
 
     /// Variance with n - 1 [s^2]; not a number with fewer than two observations.
     pub fn variance(&self) -> f64 {
         // n * squares - sum^2 in whole numbers where they fit: no cancellation.
-        let n = u128::from(self.count);
-        let spread = match (n.checked_mul(self.squares), self.sum.checked_mul(self.sum)) {
+        let (n, sum) = (u128::from(self.count), self.sum.total());
+        let spread = match (n.checked_mul(self.squares), sum.checked_mul(sum)) {
             (Some(all), Some(of_mean)) => (all - of_mean) as f64,
             _ => {
                 // Sums that no longer fit come from very long or very many times; there the spread is large
                 // enough for doubles.
-                let mean = self.sum as f64 / self.count as f64;
+                let mean = sum as f64 / self.count as f64;
                 (self.squares as f64 / self.count as f64 - mean * mean) * (n * n) as f64
             }
         };
@@ -167,19 +172,30 @@ impl Tally {
     /// The value that a share `q` (0 to 1) of the observations does not exceed [s], to 1 %; not a number
     /// where there is none.
     pub fn quantile(&self, q: f64) -> f64 {
-        if self.count == 0 { f64::NAN } else { self.histogram.quantile(q, self.count).seconds() }
+        if self.count == 0 {
+            f64::NAN
+        } else {
+            self.histogram.quantile(q, self.count, [self.smallest, self.largest]).seconds()
+        }
     }
 
     /// Upper end of each cell of the histogram that is not empty, and the observations in it, in order: with those of
     /// other runs, the quantiles of all of them together.
     pub fn cells(&self) -> Vec<(Span, u64)> {
-        if self.count == 0 { Vec::new() } else { self.histogram.cells().collect() }
+        if self.count == 0 {
+            return Vec::new();
+        }
+        let cells = || self.histogram.cells([self.smallest, self.largest]);
+        // Counted first: they are kept for every replication, and a vector that grew would be twice as large.
+        let mut found = Vec::with_capacity(cells().count());
+        found.extend(cells());
+        found
     }
 
     /// Adds the observations of `other`.
     pub fn merge(&mut self, other: &Tally) {
         self.count += other.count;
-        self.sum += other.sum;
+        self.sum = self.sum.and(other.sum);
         self.squares += other.squares;
         self.smallest = self.smallest.min(other.smallest);
         self.largest = self.largest.max(other.largest);
@@ -193,12 +209,15 @@ impl Tally {
             self.histogram.clear();
         }
         self.count = 0;
-        self.sum = 0;
+        self.sum = Sum::default();
         self.squares = 0;
         self.smallest = Span(u64::MAX);
         self.largest = Span::ZERO;
     }
 }
+
+/// Batches for which there is room from the first on.
+const FIRST_BATCHES: usize = 256;
 
 /// A series of observations as means of equal batches, in constant memory.
 ///
@@ -208,16 +227,16 @@ impl Tally {
 pub struct Batches {
     /// Observations in a full batch.
     size: u64,
-    /// Observations in the batch that is being filled, and their sum [ns].
+    /// Observations in the batch that is being filled, and their sum.
     filled: u64,
-    current: u128,
-    /// Sum of the observations [ns] and time of the last one, for each full batch.
-    full: Vec<(u128, Time)>,
+    current: Sum,
+    /// Sum of the observations and time of the last one, for each full batch.
+    full: Vec<(Sum, Time)>,
 }
 
 impl Default for Batches {
     fn default() -> Self {
-        Batches { size: Self::SMALLEST, filled: 0, current: 0, full: Vec::new() }
+        Batches { size: Self::SMALLEST, filled: 0, current: Sum::default(), full: Vec::new() }
     }
 }
 
@@ -231,7 +250,7 @@ impl Batches {
     /// Counts an observation made at `now`; the last, incomplete batch is in no mean.
     #[inline]
     pub fn record(&mut self, now: Time, observed: Span) {
-        self.current += u128::from(observed.0);
+        self.current.add(observed.0);
         self.filled += 1;
         if self.filled == self.size {
             self.close(now);
@@ -241,11 +260,15 @@ impl Batches {
     /// Puts the batch that is full among the others, and joins neighbours when there is no room for more.
     // The memory of a series does not grow with the run, and yet a cut can be placed to 1/1000 of it.
     fn close(&mut self, now: Time) {
+        if self.full.is_empty() {
+            // At once what a short run needs: it has few other calls of the allocator.
+            self.full.reserve(FIRST_BATCHES);
+        }
         self.full.push((self.current, now));
-        self.current = 0;
+        self.current = Sum::default();
         self.filled = 0;
         if self.full.len() == Self::CAPACITY {
-            self.full = self.full.chunks(2).map(|pair| (pair[0].0 + pair[1].0, pair[1].1)).collect();
+            self.full = self.full.chunks(2).map(|pair| (pair[0].0.and(pair[1].0), pair[1].1)).collect();
             self.size *= 2;
         }
     }
@@ -264,7 +287,7 @@ impl Batches {
     /// that of this series times a power of two.
     pub fn joined(&self, size: u64) -> impl Iterator<Item = (f64, Time)> + '_ {
         self.full.chunks_exact((size / self.size) as usize).map(move |batches| {
-            let sum: u128 = batches.iter().map(|(sum, _)| sum).sum();
+            let sum: u128 = batches.iter().map(|(sum, _)| sum.total()).sum();
             (sum as f64 / size as f64 * 1e-9, batches[batches.len() - 1].1)
         })
     }

@@ -19,6 +19,17 @@ pub struct Time(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span(pub u64);
 
+// From 2^52 on a double has no fraction, and below it, added to 2^52, none is left: its last bits are then the whole
+// number. That is a third of the instructions of a conversion.
+const WHOLE: f64 = (1u64 << 52) as f64;
+
+/// A number of nanoseconds from 2^52 on, or none.
+#[cold]
+fn too_long(nanoseconds: f64) -> Span {
+    // The conversion saturates, and makes 0 of NaN, as the documentation promises.
+    Span(nanoseconds as u64).min(Span::LONGEST)
+}
+
 impl Time {
     /// The start of the run.
     pub const ZERO: Time = Time(0);
@@ -55,14 +66,16 @@ impl Span {
     /// `nanoseconds` rounded to a whole number; outside of the range as [`Span::from_seconds`].
     #[inline]
     pub fn from_nanoseconds(nanoseconds: f64) -> Span {
-        // From 2^52 on a double has no fraction, and below it, added to 2^52, none is left: its last bits are
-        // then the whole number. That is a third of the instructions of a conversion.
-        const WHOLE: f64 = (1u64 << 52) as f64;
-        if (0.0..WHOLE).contains(&nanoseconds) {
+        if nanoseconds >= 0.0 { Span::from_some_nanoseconds(nanoseconds) } else { Span::ZERO }
+    }
+
+    /// As [`Span::from_nanoseconds`], of a number that is not negative.
+    #[inline(always)]
+    pub(crate) fn from_some_nanoseconds(nanoseconds: f64) -> Span {
+        if nanoseconds < WHOLE {
             Span((nanoseconds + WHOLE).to_bits() - WHOLE.to_bits())
         } else {
-            // The conversion saturates, and makes 0 of NaN, as the documentation promises.
-            Span(nanoseconds as u64).min(Span::LONGEST)
+            too_long(nanoseconds)
         }
     }
 
@@ -129,6 +142,44 @@ impl SubAssign for Span {
     }
 }
 
+/// A sum of times [ns], in 128 bits: a year into a run, the times of 600 events would overflow 64.
+// Not a u128: its upper half would be loaded and stored for every event, and changes once in thousands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sum {
+    low: u64,
+    high: u64,
+}
+
+impl Sum {
+    /// Adds `nanoseconds`.
+    #[inline(always)]
+    pub fn add(&mut self, nanoseconds: u64) {
+        let (low, carried) = self.low.overflowing_add(nanoseconds);
+        self.low = low;
+        if carried {
+            self.carry();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn carry(&mut self) {
+        self.high += 1;
+    }
+
+    /// The sum.
+    #[inline]
+    pub fn total(self) -> u128 {
+        (u128::from(self.high) << 64) | u128::from(self.low)
+    }
+
+    /// This sum and `other`.
+    pub fn and(self, other: Sum) -> Sum {
+        let total = self.total() + other.total();
+        Sum { low: total as u64, high: (total >> 64) as u64 }
+    }
+}
+
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} s", self.seconds())
@@ -153,6 +204,17 @@ mod tests {
         assert_eq!(Span::from_seconds(f64::NAN), Span::ZERO);
         assert_eq!(Span::from_seconds(1e300), Span::LONGEST);
         assert_eq!(Span::from_seconds(1e9).times(1 << 40), Span::LONGEST);
+    }
+
+    #[test]
+    fn a_sum_carries() {
+        let (mut sum, mut reference) = (Sum::default(), 0u128);
+        for term in [5, u64::MAX, u64::MAX - 7, 0, 1 << 63, 1 << 63] {
+            sum.add(term);
+            reference += u128::from(term);
+            assert_eq!(sum.total(), reference);
+        }
+        assert_eq!(sum.and(sum).total(), 2 * reference);
     }
 
     #[test]

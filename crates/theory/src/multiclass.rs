@@ -10,8 +10,6 @@
 //!
 //! L stations with rates need 2^L networks.
 
-use std::collections::BTreeMap;
-
 /// Kind of a station.
 #[derive(Clone, Debug)]
 pub enum Service {
@@ -45,34 +43,42 @@ pub fn populations(population: &[u32]) -> Option<usize> {
     population.iter().try_fold(1usize, |product, &n| product.checked_mul(n as usize + 1))
 }
 
-/// The network of these stations; `think` and `population` have a value for each class. It needs memory for
-/// [`populations`] times the number of stations (and of rates), and for the throughputs of every
-/// subset of the stations with rates.
+/// The network of these stations; `think` and `population` have a value for each class. It takes time for
+/// [`populations`] times the number of stations (and of rates), with every subset of the stations with rates; and
+/// memory for as much of the populations of all classes but the largest: further back the recursion does not look.
 pub fn at_population(stations: &[Station], think: &[f64], population: &[u32]) -> Solution {
     let lattice = Lattice::new(population);
     // The most that can ever be at one station: rates beyond it are never used.
     let customers = population.iter().map(|&n| n as usize).sum();
     let parts: Vec<Part> = stations.iter().map(|station| Part::new(station, customers)).collect();
     let with_rates: Vec<usize> = (0..parts.len()).filter(|&k| !parts[k].extra.is_empty()).collect();
-    let mut networks: BTreeMap<usize, Network> = BTreeMap::new();
-    // A bit a station with rates: a network without one of them has a smaller number, and is solved by then.
-    for present in 0..1usize << with_rates.len() {
-        let network = {
-            // All stations of fixed rate and delays, and of those with rates the ones whose bit is set.
-            let here: Vec<usize> = (0..parts.len())
-                .filter(|k| with_rates.iter().position(|w| w == k).is_none_or(|bit| present >> bit & 1 == 1))
+    // A bit a station with rates: a network without one of them has a smaller number, and is ahead of it.
+    let mut networks: Vec<Recursion> = (0..1usize << with_rates.len())
+        .map(|present| {
+            let here: Vec<Member> = (0..parts.len())
+                .map(|k| (k, with_rates.iter().position(|w| *w == k)))
+                // All stations of fixed rate and delays, and of those with rates the ones whose bit is set.
+                .filter(|(_, bit)| bit.is_none_or(|bit| present >> bit & 1 == 1))
+                .map(|(k, bit)| Member { part: &parts[k], without: bit.map(|bit| present & !(1 << bit)) })
                 .collect();
-            let without: Vec<Option<&[f64]>> = here
-                .iter()
-                .map(|k| with_rates.iter().position(|w| w == k))
-                .map(|bit| bit.map(|bit| networks[&(present & !(1 << bit))].throughput.as_slice()))
-                .collect();
-            solve(&lattice, &here.iter().map(|&k| &parts[k]).collect::<Vec<_>>(), think, &without)
-        };
-        networks.insert(present, network);
+            Recursion::new(&lattice, here, think)
+        })
+        .collect();
+    let mut place = Place::first(&lattice);
+    // Of each network at the present population: the throughput of the first class that it has.
+    let mut first = vec![0.0; networks.len()];
+    // All networks go through the populations together: each looks at the others at the same population alone, and no
+    // figure of a population must be kept for longer than the recursion itself looks back.
+    for _ in 1..lattice.size {
+        place.advance(&lattice);
+        for (network, present) in networks.iter_mut().zip(0..) {
+            network.visit(&place);
+            first[present] = network.solution.throughput[place.present[0]];
+            network.set_chances(&place, &first);
+        }
     }
     // The largest number: the network with all stations.
-    let last = networks.pop_last().map(|(_, network)| network.solution);
+    let last = networks.pop().map(|network| network.solution);
     last.unwrap_or(Solution { throughput: Vec::new(), residence: Vec::new() })
 }
 
@@ -125,70 +131,81 @@ impl Part {
 /// what it needs already computed.
 struct Lattice {
     population: Vec<u32>,
+    /// Classes in the order in which they are counted up, the fastest first: the largest is the last.
+    order: Vec<usize>,
     /// Distance of a population from that with one customer of the class less.
     strides: Vec<usize>,
     size: usize,
+    /// Rows of figures that are kept, in a circle: one more than the longest distance.
+    rows: usize,
 }
 
 impl Lattice {
     fn new(population: &[u32]) -> Lattice {
-        let mut size = 1;
-        let strides = population
-            .iter()
-            .map(|&n| {
-                let stride = size;
-                size *= n as usize + 1;
-                stride
-            })
-            .collect();
-        Lattice { population: population.to_vec(), strides, size }
+        let mut order: Vec<usize> = (0..population.len()).collect();
+        order.sort_by_key(|&r| population[r]);
+        let (mut size, mut strides) = (1, vec![0; population.len()]);
+        for &r in &order {
+            strides[r] = size;
+            size *= population[r] as usize + 1;
+        }
+        let rows = strides.iter().copied().max().unwrap_or(0) + 1;
+        Lattice { population: population.to_vec(), order, strides, size, rows }
     }
 
     /// The next population in place.
-    // Counts up with the first class as the lowest digit, so that place `at` and the population go together.
+    // Counts up like a number whose lowest digit is the first class of the order.
     fn advance(&self, n: &mut [u32]) {
-        for (count, &most) in n.iter_mut().zip(&self.population) {
-            if *count < most {
-                *count += 1;
+        for &r in &self.order {
+            if n[r] < self.population[r] {
+                n[r] += 1;
                 return;
             }
-            *count = 0;
+            n[r] = 0;
         }
     }
 }
 
-/// One of the 2^L networks, solved.
-struct Network {
-    /// At each population, of the first class that it has.
-    throughput: Vec<f64>,
-    solution: Solution,
+/// A population, and where its figures are.
+struct Place {
+    n: Vec<u32>,
+    /// Classes that have customers.
+    present: Vec<usize>,
+    /// Row of its own figures.
+    row: usize,
+    /// By class: row of the population with one customer of the class less.
+    before: Vec<usize>,
 }
 
-/// Solves one network; `without` has, for each station with rates, the throughputs of the network without it.
-fn solve(lattice: &Lattice, parts: &[&Part], think: &[f64], without: &[Option<&[f64]>]) -> Network {
-    let mut recursion = Recursion::new(lattice, parts, think);
-    let mut throughput = vec![0.0; lattice.size];
-    let mut n = vec![0u32; lattice.population.len()];
-    let mut present = Vec::with_capacity(n.len());
-    for at in 1..lattice.size {
-        lattice.advance(&mut n);
-        present.clear();
-        present.extend((0..n.len()).filter(|&r| n[r] > 0));
-        recursion.visit(at, &n, &present);
-        throughput[at] = recursion.solution.throughput[present[0]];
-        for (k, without) in without.iter().enumerate() {
-            if let Some(without) = without {
-                recursion.set_chances(k, at, &present, without[at]);
-            }
+impl Place {
+    /// Nobody.
+    fn first(lattice: &Lattice) -> Place {
+        let classes = lattice.population.len();
+        Place { n: vec![0; classes], present: Vec::with_capacity(classes), row: 0, before: vec![0; classes] }
+    }
+
+    fn advance(&mut self, lattice: &Lattice) {
+        lattice.advance(&mut self.n);
+        self.present.clear();
+        self.present.extend((0..self.n.len()).filter(|&r| self.n[r] > 0));
+        self.row = if self.row + 1 == lattice.rows { 0 } else { self.row + 1 };
+        for &r in &self.present {
+            let stride = lattice.strides[r];
+            self.before[r] = self.row + if self.row < stride { lattice.rows } else { 0 } - stride;
         }
     }
-    Network { throughput, solution: recursion.solution }
 }
 
-/// The recursion over the lattice, as far as it has come.
+/// A station of a network.
+struct Member<'a> {
+    part: &'a Part,
+    /// Number of the network without it, if it has rates.
+    without: Option<usize>,
+}
+
+/// One of the 2^L networks: the recursion over the lattice, as far as it has come.
 struct Recursion<'a> {
-    lattice: &'a Lattice,
-    parts: &'a [&'a Part],
+    members: Vec<Member<'a>>,
     think: &'a [f64],
     /// Mean numbers: a row a population, a column a station.
     queues: Vec<f64>,
@@ -199,67 +216,72 @@ struct Recursion<'a> {
 }
 
 impl<'a> Recursion<'a> {
-    fn new(lattice: &'a Lattice, parts: &'a [&'a Part], think: &'a [f64]) -> Self {
+    fn new(lattice: &Lattice, members: Vec<Member<'a>>, think: &'a [f64]) -> Self {
         let classes = lattice.population.len();
-        let chances = parts.iter().map(|part| {
-            let mut chances = vec![0.0; lattice.size * part.extra.len()];
+        let chances = members.iter().map(|member| {
+            let mut chances = vec![0.0; lattice.rows * member.part.extra.len()];
             // p(0|0) = 1: an empty network has nobody here. A station of one rate keeps no probabilities.
             chances.iter_mut().take(1).for_each(|nobody| *nobody = 1.0);
             chances
         });
         let solution =
-            Solution { throughput: vec![0.0; classes], residence: vec![0.0; parts.len() * classes] };
+            Solution { throughput: vec![0.0; classes], residence: vec![0.0; members.len() * classes] };
         Recursion {
-            lattice,
-            parts,
             think,
-            queues: vec![0.0; lattice.size * parts.len()],
+            queues: vec![0.0; lattice.rows * members.len()],
             chances: chances.collect(),
             solution,
+            members,
         }
     }
 
-    /// Computes residence times, throughputs and mean numbers at the population n, number `place` of the lattice,
-    /// which has the classes `present`.
-    fn visit(&mut self, place: usize, n: &[u32], present: &[usize]) {
-        let (stations, classes) = (self.parts.len(), n.len());
+    /// Computes residence times, throughputs and mean numbers at a population.
+    fn visit(&mut self, place: &Place) {
+        let (stations, classes) = (self.members.len(), place.n.len());
         let Solution { throughput, residence } = &mut self.solution;
-        for &r in present {
+        for &r in &place.present {
             // The arrival theorem: a customer of class r sees the network with one of its class less.
-            let before = place - self.lattice.strides[r];
+            let before = place.before[r];
+            let queues = &self.queues[before * stations..][..stations];
             let mut cycle = self.think[r];
-            for (k, part) in self.parts.iter().enumerate() {
+            for (k, (Member { part, .. }, queue)) in self.members.iter().zip(queues).enumerate() {
                 let chances = &self.chances[k][before * part.extra.len()..];
-                let time = part.residence(r, self.queues[before * stations + k], chances);
+                let time = part.residence(r, *queue, chances);
                 residence[k * classes + r] = time;
                 cycle += time;
             }
-            throughput[r] = f64::from(n[r]) / cycle;
+            throughput[r] = f64::from(place.n[r]) / cycle;
         }
-        for (k, queue) in self.queues[place * stations..][..stations].iter_mut().enumerate() {
+        for (k, queue) in self.queues[place.row * stations..][..stations].iter_mut().enumerate() {
+            let residence = &residence[k * classes..][..classes];
             // A class that spends no time anywhere has an infinite throughput, and is nowhere.
-            let here = present.iter().filter(|&&r| residence[k * classes + r] > 0.0);
-            *queue = here.map(|&r| throughput[r] * residence[k * classes + r]).sum();
+            let here = place.present.iter().filter(|&&r| residence[r] > 0.0);
+            *queue = here.map(|&r| throughput[r] * residence[r]).sum();
         }
     }
 
-    /// Computes p(j|n) of station k, after the visit of n; `without` is the throughput of the first class of n in the
-    /// network without the station, infinite when the class has nowhere else to be.
-    fn set_chances(&mut self, k: usize, place: usize, present: &[usize], without: f64) {
-        let (part, throughput) = (&self.parts[k], &self.solution.throughput);
-        let levels = part.extra.len();
-        let before = |r: usize| (place - self.lattice.strides[r]) * levels;
-        let chances = &mut self.chances[k];
-        // A class with no other place is here for certain: p(0|n) stays the 0 that it began with.
-        if without.is_finite() {
-            let first = present[0];
-            chances[place * levels] = chances[before(first)] * throughput[first] / without;
-        }
-        // From the states with one customer less at the populations before: all of them have been visited.
-        for j in 1..levels {
-            let visiting = present.iter().filter(|&&r| part.demands[r] > 0.0);
-            let flow = visiting.map(|&r| part.demands[r] * throughput[r] * chances[before(r) + j - 1]);
-            chances[place * levels + j] = flow.sum::<f64>() * part.seconds[j - 1];
+    /// Computes p(j|n) of the stations with rates, after the visit of n; `first` has, of every network without one of
+    /// them, the throughput of the first class of n, infinite when the class has nowhere else to be.
+    fn set_chances(&mut self, place: &Place, first: &[f64]) {
+        let throughput = &self.solution.throughput;
+        for (Member { part, without }, chances) in self.members.iter().zip(&mut self.chances) {
+            let Some(without) = without.map(|without| first[without]) else { continue };
+            let levels = part.extra.len();
+            let own = place.row * levels;
+            let class = place.present[0];
+            // A class with no other place is here for certain.
+            chances[own] = if without.is_finite() {
+                chances[place.before[class] * levels] * throughput[class] / without
+            } else {
+                0.0
+            };
+            // From the states with one customer less at the populations before: all of them have been visited.
+            for j in 1..levels {
+                let visiting = place.present.iter().filter(|&&r| part.demands[r] > 0.0);
+                let flow = visiting
+                    .map(|&r| part.demands[r] * throughput[r] * chances[place.before[r] * levels + j - 1]);
+                chances[own + j] = flow.sum::<f64>() * part.seconds[j - 1];
+            }
         }
     }
 }
@@ -361,6 +383,32 @@ mod tests {
             let rated = load_dependent::Station { demand, rates };
             let one = load_dependent::all_populations(&[0.7], think, &[rated], first + second);
             prop_assert!(close(two.throughput.iter().sum(), one.throughput[(first + second) as usize - 1]));
+        }
+    }
+
+    /// Populations are gone through with the largest class last, and few are kept: wherever it stands.
+    #[test]
+    fn three_classes_in_any_order() {
+        let rows = [[0.3, 0.7, 0.2], [0.5, 0.1, 0.4], [1.0, 2.0, 0.5], [0.2, 0.0, 0.9]];
+        let services =
+            [fixed(), Service::Rates(vec![1.0, 1.5, 0.8]), Service::Delay, Service::Rates(vec![2.0, 3.0])];
+        let (think, population) = ([2.0, 0.0, 1.0], [2, 5, 3]);
+        for order in [[0, 1, 2], [1, 0, 2], [2, 1, 0], [1, 2, 0]] {
+            let of = |values: [f64; 3]| order.map(|r| values[r]).to_vec();
+            let station = |(row, service): (&[f64; 3], &Service)| Station {
+                demands: of(*row),
+                service: service.clone(),
+            };
+            let stations: Vec<Station> = rows.iter().zip(&services).map(station).collect();
+            let (think, population) = (of(think), order.map(|r| population[r]));
+            let solution = at_population(&stations, &think, &population);
+            let all = constant(&stations, &think, &population);
+            for r in 0..3 {
+                let mut less = population;
+                less[r] -= 1;
+                let expected = constant(&stations, &think, &less) / all;
+                assert!(close(solution.throughput[r], expected), "{order:?} {r} {expected}");
+            }
         }
     }
 

@@ -27,6 +27,9 @@ P = ParamSpec("P")
 ROUNDING = 1e-9
 """Relative change of a result by rounding alone."""
 
+PLAIN = (float, int, str)
+"""Types of which most arguments are, and which hold no estimate."""
+
 Choice = Mapping[Estimate, float]
 """Value to use for an estimate; its own where it is not named."""
 
@@ -136,7 +139,11 @@ def with_intervals(model: Callable[P, Prediction]) -> Callable[P, Prediction]:
     @functools.wraps(model)
     def estimated(*args: P.args, **kwargs: P.kwargs) -> Prediction:
         given = (args, kwargs)
-        uncertain = _with_both_ends(_estimates(given))
+        estimates = list(_estimates(given))
+        if not estimates:
+            # As mostly where thousands of networks are solved, each of which takes microseconds.
+            return model(*args, **kwargs)
+        uncertain = _with_both_ends(estimates)
         central = _called(model, given, {})
         if not uncertain:
             return central
@@ -209,13 +216,16 @@ def _called(model: Callable[..., Prediction], given: tuple[Any, Any], choice: Ch
 
 def _estimates(given: object) -> Iterator[Estimate]:
     """All estimates in lists, mappings and records."""
+    if isinstance(given, PLAIN):
+        return
     if isinstance(given, Estimate):
         yield given
-    elif isinstance(given, Mapping):
-        for inner in given.values():
-            yield from _estimates(inner)
     elif isinstance(given, (list, tuple)):
         for inner in given:
+            if not isinstance(inner, PLAIN):
+                yield from _estimates(inner)
+    elif isinstance(given, Mapping):
+        for inner in given.values():
             yield from _estimates(inner)
     elif is_dataclass(given) and not isinstance(given, type):
         for field in fields(given):

@@ -410,11 +410,13 @@ impl Controller {
     /// # Errors
     /// One of them does not hold: a defect of the controller.
     pub fn check(&self, now: Time, laws: &mut Laws) -> Result<(), LawViolation> {
-        self.roster.check(now, self.received(now), 0, laws)?;
+        self.roster.check(now, self.received(now), 0, self.roster.entries(), laws)?;
         // A request is in the books of the controller and of its drive: the two must know the same ones.
         let present = self.units.iter().map(|unit| unit.roster.balance().present()).sum();
         laws.equal("requests of all drives", self.roster.name(), self.present(), present)?;
-        self.units.iter().try_for_each(|unit| unit.roster.check(now, unit.received(now), 0, laws))
+        self.units
+            .iter()
+            .try_for_each(|unit| unit.roster.check(now, unit.received(now), 0, unit.roster.entries(), laws))
     }
 
     /// Statistics begin anew; requests stay.

@@ -160,7 +160,7 @@ impl Disk {
     /// # Errors
     /// One of them does not hold: a defect of the disk.
     pub fn check(&self, now: Time, laws: &mut Laws) -> Result<(), LawViolation> {
-        self.roster.check(now, self.received(now), 0, laws)
+        self.roster.check(now, self.received(now), 0, self.roster.entries(), laws)
     }
 
     /// Statistics begin anew; requests stay.

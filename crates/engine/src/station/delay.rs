@@ -15,7 +15,15 @@ pub struct Delay {
 impl Delay {
     /// A delay with nobody in it.
     pub fn new(roster: Roster) -> Delay {
-        Delay { roster }
+        Delay { roster: roster.with_a_server_each() }
+    }
+}
+
+impl Delay {
+    /// Has the processor fetch what an arrival or departure of `customer` will look at.
+    #[inline(always)]
+    pub fn fetch(&self, customer: usize) {
+        self.roster.fetch(customer);
     }
 }
 
@@ -24,7 +32,6 @@ impl Station for Delay {
     fn arrive(&mut self, visit: Visit, calendar: &mut Calendar) {
         let now = calendar.now();
         self.roster.enter(visit, now);
-        self.roster.busy.begin(now);
         // As an arrival: a user who has thought comes to the system, and completions at the same time make room
         // first.
         calendar.set(calendar.far(visit.customer), now + visit.demand, Priority::Arrival);
@@ -34,7 +41,6 @@ impl Station for Delay {
     fn due(&mut self, slot: Slot, calendar: &mut Calendar) -> Option<u32> {
         let customer = calendar.far_index(slot)?;
         self.roster.leave(customer, calendar.now());
-        self.roster.busy.end(calendar.now());
         Some(customer)
     }
 

@@ -73,27 +73,62 @@ impl<T: Copy + Default> Ring<T> {
         if self.len == 0 { None } else { Some(self.items[self.head]) }
     }
 
-    /// Puts `item` at the end and takes the first, which is `item` itself in an empty ring.
-    #[inline]
-    pub fn go_round(&mut self, item: T) -> T {
-        if self.len == 0 {
-            return item;
-        }
-        // In a full ring `end` is the place of the first, which was read before it is written over.
-        let (first, end) = (self.items[self.head], self.index(self.len));
-        self.items[end] = item;
-        self.head = self.index(1);
-        first
+    /// The ring, to go round in it.
+    #[inline(always)]
+    pub fn circle(&mut self) -> Circle<'_, T> {
+        Circle { head: self.head, len: self.len, items: &mut self.items }
+    }
+
+    /// The first item is the one at `head`, a place of a circle of this ring.
+    #[inline(always)]
+    pub fn turn_to(&mut self, head: usize) {
+        self.head = head;
     }
 
     /// All items, the first to be taken first.
     pub fn iter(&self) -> impl Iterator<Item = T> + '_ {
         (0..self.len).map(|place| self.items[self.index(place)])
     }
+}
 
-    /// Changes each item in its place.
-    pub fn for_each_mut(&mut self, mut act: impl FnMut(&mut T)) {
-        (0..self.len).for_each(|place| act(&mut self.items[self.index(place)]));
+/// A ring in which items go round: its places are in registers meanwhile, so that a step is a load and a store.
+pub struct Circle<'a, T> {
+    items: &'a mut [T],
+    head: usize,
+    len: usize,
+}
+
+impl<T: Copy> Circle<'_, T> {
+    /// The same, for somebody else for a while.
+    #[inline(always)]
+    pub fn lend(&mut self) -> Circle<'_, T> {
+        Circle { items: self.items, head: self.head, len: self.len }
+    }
+
+    /// Puts `item` at the end and takes the first, which is `item` itself in an empty ring.
+    #[inline(always)]
+    pub fn go_round(&mut self, item: T) -> T {
+        if self.len == 0 {
+            return item;
+        }
+        let mask = self.items.len() - 1;
+        // In a full ring the end is the place of the first, which is read before it is written over.
+        let first = self.items[self.head & mask];
+        self.items[(self.head + self.len) & mask] = item;
+        self.head += 1;
+        first
+    }
+
+    /// All items, to be changed.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        let (before, from) = self.items.split_at_mut(self.head & (self.items.len() - 1));
+        from.iter_mut().chain(before).take(self.len)
+    }
+
+    /// Place of the first item, for [`Ring::turn_to`].
+    #[inline(always)]
+    pub fn head(&self) -> usize {
+        self.head & (self.items.len() - 1)
     }
 }
 
@@ -114,10 +149,13 @@ mod tests {
                     0 => prop_assert_eq!(ring.pop(), deque.pop_front()),
                     1 | 2 => {
                         deque.push_back(item);
-                        prop_assert_eq!(Some(ring.go_round(item)), deque.pop_front());
+                        let mut circle = ring.circle();
+                        prop_assert_eq!(Some(circle.go_round(item)), deque.pop_front());
+                        let head = circle.head();
+                        ring.turn_to(head);
                     }
                     3 => {
-                        ring.for_each_mut(|one| *one ^= item);
+                        ring.circle().lend().iter_mut().for_each(|one| *one ^= item);
                         deque.iter_mut().for_each(|one| *one ^= item);
                     }
                     _ => {

@@ -3,7 +3,7 @@
 use crate::calendar::{Calendar, Slot};
 use crate::time::{Span, Time};
 
-use super::ring::Ring;
+use super::ring::{Circle, Ring};
 use super::turns::{Turn, Turns};
 use super::{Roster, Station, Visit};
 
@@ -32,37 +32,43 @@ impl RoundRobin {
         assert!(slice > Span::ZERO, "a time slice is longer than nothing");
         RoundRobin { roster, slice, server: Turns::new(slot, switching), waiting: Ring::default() }
     }
+}
 
+/// What a round takes.
+#[derive(Clone, Copy)]
+struct Round {
+    slice: Span,
+    switching: Span,
+    /// Customers that wait.
+    others: usize,
+}
+
+impl Round {
     /// Length of a round of all present [ns]; saturated, which the horizon then never reaches.
     #[inline]
-    fn round(&self) -> u64 {
-        let switching = if self.waiting.is_empty() { Span::ZERO } else { self.server.switching() };
-        (self.waiting.len() as u64 + 1).saturating_mul(self.slice.0 + switching.0)
+    fn length(self) -> u64 {
+        let switching = if self.others == 0 { Span::ZERO } else { self.switching };
+        (self.others as u64 + 1).saturating_mul(self.slice.0 + switching.0)
     }
 
     /// Whether two rounds end before the horizon: for one round a pass over all customers does not pay.
     #[inline]
-    fn rounds_may_fit(&self, now: Time, horizon: Time) -> bool {
-        horizon.0.saturating_sub(now.0) > self.round().saturating_mul(2)
+    fn may_fit_twice(self, now: Time, horizon: Time) -> bool {
+        horizon.0.saturating_sub(now.0) > self.length().saturating_mul(2)
     }
 
-    /// Takes all whole rounds from `now` on in which nobody finishes and nothing else is due. The round begins with
-    /// `turn`; the server has switched to it. Returns their length.
+    /// Takes all whole rounds from `now` on in which nobody finishes and nothing else is due. The round begins with a
+    /// customer of `remaining` service, to whom the server has switched. Returns how many rounds.
     // Out of line: `due` is small enough to be inlined without it.
     #[inline(never)]
-    fn whole_rounds(&mut self, turn: &mut Turn, now: Time, horizon: Time) -> Span {
-        let round = self.round();
+    fn take_all(self, remaining: Span, mut waiting: Circle<'_, Turn>, now: Time, horizon: Time) -> u64 {
         // What ends at the horizon is the calendar's.
-        let fitting = (horizon.since(now).0 - 1) / round;
-        let least = self.waiting.iter().map(|other| other.remaining).fold(turn.remaining, Span::min);
+        let fitting = (horizon.since(now).0 - 1) / self.length();
+        let least = waiting.iter_mut().map(|other| other.remaining).fold(remaining, Span::min);
         // Less one: the round in which somebody finishes must be gone through slice by slice.
         let rounds = fitting.min(least.0.saturating_sub(1) / self.slice.0);
-        let served = Span(rounds * self.slice.0);
-        turn.remaining -= served;
-        self.waiting.for_each_mut(|other| other.remaining -= served);
-        let slices = rounds * (self.waiting.len() as u64 + 1);
-        self.server.have_switched(Span(rounds * round - slices * self.slice.0));
-        Span(rounds * round)
+        waiting.iter_mut().for_each(|other| other.remaining -= Span(rounds * self.slice.0));
+        rounds
     }
 }
 
@@ -83,34 +89,47 @@ impl Station for RoundRobin {
         let horizon = calendar.horizon();
         let mut now = calendar.now();
         let mut turn = self.server.end()?;
-        let (mut slices, mut in_round) = (0, 0);
-        loop {
+        let round =
+            Round { slice: self.slice, switching: self.server.switching(), others: self.waiting.len() };
+        let mut waiting = self.waiting.circle();
+        let (mut slices, mut in_round, mut switches) = (0, 0, 0u64);
+        let broken_off_at = loop {
             slices += 1;
             in_round += 1;
-            turn.remaining -= turn.remaining.min(self.slice);
+            turn.remaining -= turn.remaining.min(round.slice);
             if turn.remaining == Span::ZERO {
-                break;
+                break None;
             }
             let mut started = now;
-            if !self.waiting.is_empty() {
-                turn = self.waiting.go_round(turn);
-                started = self.server.switch(now);
+            if round.others > 0 {
+                turn = waiting.go_round(turn);
+                switches += 1;
+                started = now + round.switching;
             }
             // Only after a round without a completion: when somebody finishes in every round, a pass over all
             // customers costs more than it saves.
-            if in_round > self.waiting.len() {
+            if in_round > round.others {
                 in_round = 0;
-                if self.rounds_may_fit(started, horizon) {
-                    started = started + self.whole_rounds(&mut turn, started, horizon);
+                if round.may_fit_twice(started, horizon) {
+                    let rounds = round.take_all(turn.remaining, waiting.lend(), started, horizon);
+                    turn.remaining -= Span(rounds * round.slice.0);
+                    started = started + Span(rounds * round.length());
+                    switches += if round.others > 0 { rounds * (round.others as u64 + 1) } else { 0 };
                 }
             }
-            now = started + turn.remaining.min(self.slice);
+            now = started + turn.remaining.min(round.slice);
             // At the horizon itself the calendar decides by priority and sequence which event is first.
             if now >= horizon {
-                calendar.count(slices - 1);
-                self.server.serve(turn, started, self.slice, calendar);
-                return None;
+                break Some(started);
             }
+        };
+        let head = waiting.head();
+        self.waiting.turn_to(head);
+        self.server.have_switched(u128::from(switches) * u128::from(round.switching.0));
+        if let Some(started) = broken_off_at {
+            calendar.count(slices - 1);
+            self.server.serve(turn, started, self.slice, calendar);
+            return None;
         }
         // Less one: the slice that was set in the calendar is counted there.
         calendar.proceed(now, slices - 1);

@@ -61,10 +61,10 @@ impl Turns {
         now + self.switching
     }
 
-    /// Counts `time` more of switching, for rounds that are taken in one step.
+    /// Counts `nanoseconds` more of switching, for slices that were given without [`Turns::switch`].
     #[inline]
-    pub(super) fn have_switched(&mut self, time: Span) {
-        self.switched += u128::from(time.0);
+    pub(super) fn have_switched(&mut self, nanoseconds: u128) {
+        self.switched += nanoseconds;
     }
 
     /// `turn` begins at `started`, and takes no longer than `slice`.
@@ -76,7 +76,7 @@ impl Turns {
     }
 
     /// An idle server turns to `turn`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn turn_to(&mut self, turn: Turn, slice: Span, calendar: &mut Calendar) {
         let started = self.switch(calendar.now());
         self.serve(turn, started, slice, calendar);

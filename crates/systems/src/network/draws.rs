@@ -1,7 +1,7 @@
 //! Random numbers of a network: a stream for each user and purpose, so that what a user asks for does not depend
 //! on what others do, on other stations, nor on the disciplines.
 
-use thinktime_engine::{Address, Alias, Component, Distribution, Span, Stream, Streams};
+use thinktime_engine::{Address, Alias, Component, Distribution, Span, Stream, Streams, fetch};
 
 use super::plan::{ClassPlan, Plan, Source};
 use super::route::Next;
@@ -73,6 +73,15 @@ impl Draws {
             Some(lane) => std::mem::replace(&mut lane.ready, law.sample(&mut lane.stream)),
             None => law.sample(&mut self.outside(purpose, outside)),
         }
+    }
+
+    /// Has the processor fetch the lanes of `customer`.
+    #[inline(always)]
+    pub fn fetch(&self, customer: usize) {
+        let first = customer * self.each;
+        // Two lanes lie on two lines of the cache at most; further ones the processor sees coming.
+        fetch(&self.users, first);
+        fetch(&self.users, first + 1);
     }
 
     /// Step that `customer` takes next, by `table`.

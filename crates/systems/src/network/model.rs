@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use thinktime_engine::station::{AnyStation, Delay, Roster, Station, Visit};
 use thinktime_engine::{
-    Balance, Batches, Calendar, Component, LawViolation, Laws, Priority, Slot, Span, Stream, Tally, Time,
+    Balance, Batches, Calendar, Component, Distribution, LawViolation, Laws, Priority, Slot, Span, Stream,
+    Tally, Time, fetch,
 };
 
 use crate::kernel::{Interaction, Monitor, Replication, Simulated};
@@ -65,6 +66,8 @@ struct Customer {
     visit: u64,
 }
 
+/// Customers whose state is in the processor's cache anyway.
+const CACHED: usize = 1000;
 /// Step of a user who thinks. A number that no step has, so that a customer needs no further tag.
 const THINKING: u32 = u32::MAX;
 /// Step of a customer who has left, whose place can be used again.
@@ -148,14 +151,15 @@ impl<'a, M: Monitor> Simulated<'a, M> for Model<'a, M> {
 }
 
 impl<M: Monitor> Model<'_, M> {
-    /// A user begins to think.
+    /// A user begins to think, for a time by `law`.
     #[inline(always)]
-    fn think(&mut self, customer: u32, calendar: &mut Calendar) {
+    fn think(&mut self, customer: u32, law: &Distribution, calendar: &mut Calendar) {
         let who = &mut self.customers[customer as usize];
-        let Source::Users { think, .. } = &self.plan.classes[who.class as usize].source else { return };
         who.step = THINKING;
-        let thought = self.draws.time(customer, THINK, who.address(), think);
-        who.thought = thought;
+        let thought = self.draws.time(customer, THINK, who.address(), law);
+        if M::LISTENS {
+            who.thought = thought;
+        }
         // Thinking is a delay station of its own, whose books are checked like those of the others.
         self.think.arrive(Visit { customer, demand: thought, priority: 0 }, calendar);
     }
@@ -165,55 +169,48 @@ impl<M: Monitor> Model<'_, M> {
     fn begin(&mut self, customer: u32, calendar: &mut Calendar) {
         let now = calendar.now();
         self.system.enter(now);
+        let plan = self.plan;
         let who = &mut self.customers[customer as usize];
         who.arrived = now;
-        who.served = Span::ZERO;
-        let (plan, class) = (self.plan, who.class as usize);
-        let step = self.choose(customer, &plan.classes[class].start);
-        self.visit(customer, step, calendar);
-    }
-
-    /// The step that the customer takes, or [`LEAVE`].
-    #[inline(always)]
-    fn choose(&mut self, customer: u32, next: &Next) -> u32 {
-        match next {
-            Next::Step(step) => *step,
-            Next::Leave => LEAVE,
-            Next::Random(table) => {
-                self.draws.way(customer, self.customers[customer as usize].address(), table)
-            }
-        }
-    }
-
-    /// The customer takes a step.
-    #[inline(always)]
-    fn visit(&mut self, customer: u32, step: u32, calendar: &mut Calendar) {
-        let who = &mut self.customers[customer as usize];
-        let described = &self.plan.steps[step as usize];
-        who.step = step;
-        who.visit += 1;
-        let purpose = SERVICE + described.station as usize;
-        let demand = self.draws.time(customer, purpose, who.address(), &described.service);
         if M::LISTENS {
-            // Only for the log: the demand counts when it is known, not when it has been served.
-            who.served += demand;
+            who.served = Span::ZERO;
         }
-        let priority = self.plan.classes[who.class as usize].priority;
-        self.stations[described.station as usize].arrive(Visit { customer, demand, priority }, calendar);
+        let start = &plan.classes[who.class as usize].start;
+        let step = choose(&mut self.draws, customer, who, start);
+        visit::<M>(plan, who, &mut self.draws, &mut self.stations, customer, step, calendar);
+    }
+
+    /// Has the processor fetch what the next event of `customer` will look at, if there is such a customer: with many
+    /// users it would be waited for.
+    #[inline(always)]
+    fn fetch(&self, customer: usize) {
+        fetch(&self.customers, customer);
+        self.think.fetch(customer);
+        self.draws.fetch(customer);
     }
 
     /// The customer has been served at the station of its step.
-    #[inline]
+    #[inline(always)]
     fn go_on(&mut self, customer: u32, calendar: &mut Calendar) {
         let plan = self.plan;
-        let step = self.customers[customer as usize].step;
-        match self.choose(customer, &plan.steps[step as usize].next) {
+        let who = &mut self.customers[customer as usize];
+        match choose(&mut self.draws, customer, who, &plan.steps[who.step as usize].next) {
             LEAVE => self.complete(customer, calendar),
-            step => self.visit(customer, step, calendar),
+            step => visit::<M>(plan, who, &mut self.draws, &mut self.stations, customer, step, calendar),
         }
     }
 
+    /// A delay at which the customer was is over.
+    // Out of line: most delays are those of thinking, which has a station of its own.
+    #[inline(never)]
+    fn go_on_from_delay(&mut self, slot: Slot, customer: u32, step: u32, calendar: &mut Calendar) {
+        let station = self.plan.steps[step as usize].station;
+        self.stations[station as usize].due(slot, calendar);
+        self.go_on(customer, calendar);
+    }
+
     /// The interaction ends.
+    #[inline(always)]
     fn complete(&mut self, customer: u32, calendar: &mut Calendar) {
         let now = calendar.now();
         let who = &mut self.customers[customer as usize];
@@ -235,8 +232,9 @@ impl<M: Monitor> Model<'_, M> {
                 waited: true,
             });
         }
-        match self.plan.classes[who.class as usize].source {
-            Source::Users { .. } => self.think(customer, calendar),
+        let plan = self.plan;
+        match &plan.classes[who.class as usize].source {
+            Source::Users { think, .. } => self.think(customer, think, calendar),
             Source::Arrivals { .. } => {
                 who.step = ABSENT;
                 // The place is used again: a long run with arrivals needs no more memory than its largest
@@ -294,6 +292,41 @@ impl<M: Monitor> Model<'_, M> {
     }
 }
 
+/// The step that a customer takes, or [`LEAVE`].
+#[inline(always)]
+fn choose(draws: &mut Draws, customer: u32, who: &Customer, next: &Next) -> u32 {
+    match next {
+        Next::Step(step) => *step,
+        Next::Leave => LEAVE,
+        Next::Random(table) => draws.way(customer, who.address(), table),
+    }
+}
+
+/// A customer takes a step.
+// With its parts and not with the model: where a customer is in memory need then not be looked up again.
+#[inline(always)]
+fn visit<M: Monitor>(
+    plan: &Plan,
+    who: &mut Customer,
+    draws: &mut Draws,
+    stations: &mut [AnyStation],
+    customer: u32,
+    step: u32,
+    calendar: &mut Calendar,
+) {
+    let described = &plan.steps[step as usize];
+    who.step = step;
+    who.visit += 1;
+    let purpose = SERVICE + described.station as usize;
+    let demand = draws.time(customer, purpose, who.address(), &described.service);
+    if M::LISTENS {
+        // Only for the log: the demand counts when it is known, not when it has been served.
+        who.served += demand;
+    }
+    let visit = Visit { customer, demand, priority: described.priority };
+    stations[described.station as usize].arrive(visit, calendar);
+}
+
 impl Customer {
     /// Address of the next draw of a customer from outside.
     fn address(&self) -> [u64; 3] {
@@ -315,26 +348,35 @@ impl Customer {
 
 impl<M: Monitor> thinktime_engine::Model for Model<'_, M> {
     fn start(&mut self, calendar: &mut Calendar) {
-        (0..self.customers.len() as u32).for_each(|user| self.think(user, calendar));
+        let plan = self.plan;
+        let mut user = 0;
+        for class in &plan.classes {
+            let Source::Users { users, think } = &class.source else { continue };
+            for _ in 0..*users {
+                self.think(user, think, calendar);
+                user += 1;
+            }
+        }
         (0..self.outside.len()).for_each(|source| self.await_arrival(source, calendar));
         if M::LISTENS {
             self.await_sample(calendar);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn handle(&mut self, slot: Slot, calendar: &mut Calendar) {
         let stations = self.stations.len();
         if let Some(customer) = calendar.far_index(slot) {
+            if self.customers.len() > CACHED {
+                self.fetch(calendar.next_far());
+            }
             let step = self.customers[customer as usize].step;
             if step == THINKING {
                 // Leaves the books of thinking before it enters those of the network: nobody is in both.
                 self.think.due(slot, calendar);
                 self.begin(customer, calendar);
             } else {
-                let station = self.plan.steps[step as usize].station;
-                self.stations[station as usize].due(slot, calendar);
-                self.go_on(customer, calendar);
+                self.go_on_from_delay(slot, customer, step, calendar);
             }
         } else if let Some(station) = self.stations.get_mut(slot.0 as usize) {
             if let Some(customer) = station.due(slot, calendar) {

@@ -60,6 +60,8 @@ pub struct Step {
     pub station: u32,
     /// Demand of the visit.
     pub service: Distribution,
+    /// That of the class.
+    pub priority: u32,
     /// Where the customer goes from there.
     pub next: Next,
 }
@@ -127,8 +129,6 @@ pub struct ClassPlan {
     pub name: String,
     /// Origin of its customers.
     pub source: Source,
-    /// 0 is the most urgent.
-    pub priority: u32,
     /// First step, as an index into those of all classes.
     pub start: Next,
     /// Its steps, as a range of those of all classes.
@@ -426,11 +426,11 @@ impl Plan {
                 problem: "must be given".into(),
                 remedy: "give a distribution, such as exponential(mean=0.5), here or to every class".into(),
             })?;
-            self.steps.push(Step { station: number as u32, service, next: next.moved(first) });
+            self.steps.push(Step { station: number as u32, service, priority, next: next.moved(first) });
         }
         self.check_time_passes(&name, &source, first as usize)?;
         let steps = first as usize..self.steps.len();
-        self.classes.push(ClassPlan { name, source, priority, start: route.start.moved(first), steps });
+        self.classes.push(ClassPlan { name, source, start: route.start.moved(first), steps });
         Ok(())
     }
 

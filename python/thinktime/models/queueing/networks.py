@@ -25,6 +25,8 @@ SOURCE = "Reiser and Lavenberg, Journal of the ACM 27 (1980)"
 SOURCE_RATES = "Chandy, Herzog and Woo, IBM Journal of Research and Development 19 (1975)"
 NUMBERS_MAX = 25_000_000
 """Largest number of values that a recursion over several classes may store (200 MB)."""
+STEPS_MAX = 2_000_000_000
+"""Most steps (a population, a class, a station and each of its rates) of such a recursion: seconds."""
 
 NO_TIME = "no station has a demand, and think_s is 0; give at least one time above 0"
 ROUTING = Assumption("where a user goes next, and how long a service takes, does not depend on the others")
@@ -175,7 +177,9 @@ def mva(
     users, think = count("users", users), at_least_zero("think_s", think_s)
     stations = arguments.sequence(stations, "stations", "a list of demands or stations")
     for index, station in enumerate(stations):
-        if not isinstance(station, Station):
+        # Plain numbers without a call: a check of five takes as long as half of the recursion.
+        plain = isinstance(station, float) and 0.0 <= station < math.inf
+        if not plain and not isinstance(station, Station):
             at_least_zero(f"demand of station {index + 1}", station)
     demands = [station for station in stations if not isinstance(station, Station)]
     if len(demands) < len(stations):
@@ -356,8 +360,9 @@ def mva_classes(stations: Sequence[Station], users: Sequence[int], think_s: Sequ
               X_r(n) = \frac{n_r}{Z_r + \sum_k R_{kr}(n)}, \quad Q_k(n) = \sum_r X_r(n) R_{kr}(n)
 
     over all vectors n up to the numbers of users; at stations with several servers or other rates, over the
-    probabilities of each number there. Time and memory grow with the product of the classes' users + 1, and
-    double with each station that has rates: for networks too large for memory use `linearizer`.
+    probabilities of each number there. Time grows with the product of the classes' users + 1, memory with
+    that of all classes but the largest, and both double with each station that has rates: for networks that
+    are too large use `linearizer`.
 
     Parameters
     ----------
@@ -377,7 +382,7 @@ def mva_classes(stations: Sequence[Station], users: Sequence[int], think_s: Sequ
     Raises
     ------
     InputError
-        Numbers of classes that differ, a class that takes no time, or too many populations for memory.
+        Numbers of classes that differ, a class that takes no time, or too many populations.
     TypeError
         An argument is of the wrong kind.
     """
@@ -414,12 +419,18 @@ def class_course(
 def _check_size(rates: Sequence[list[float] | None], population: Sequence[int]) -> None:
     levels = sum(len(item) for item in rates if item is not None and len(item) > 1)
     networks = 2 ** sum(item is not None and len(item) > 1 for item in rates)
-    numbers = math.prod(n + 1 for n in population) * (len(rates) + levels + networks)
-    if numbers > NUMBERS_MAX:
-        raise InputError(
-            f"users is {list(population)}: the recursion would store {numbers} numbers, more than"
-            f" {NUMBERS_MAX}; give fewer users or classes, or use an approximation (linearizer)"
-        )
+    populations = math.prod(n + 1 for n in population)
+    each = (len(rates) + levels) * networks
+    numbers, steps = populations // (max(population) + 1) * each, populations * each * len(population)
+    for found, most, what in (
+        (numbers, NUMBERS_MAX, "store {} numbers"),
+        (steps, STEPS_MAX, "take {} steps"),
+    ):
+        if found > most:
+            raise InputError(
+                f"users is {list(population)}: the recursion would {what.format(found)}, more than {most};"
+                " give fewer users or classes, or use an approximation (linearizer)"
+            )
 
 
 def as_classes(
