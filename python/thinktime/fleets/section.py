@@ -285,7 +285,7 @@ def _room_sentences(fleet: Fleet, order: Sequence[Machine]) -> Iterator[str]:
         yield (
             f"{len(told)} of {shown.count(len(order), 'machine')} {have} room for more active users than in "
             f"the busiest hour: {shown.estimate(fleet.room)} in all, the most on {told[0].name}, "
-            f"{shown.estimate(first)}."
+            f"{shown.estimate(first)}, if each takes of CPUs and memory what one more took in the record."
         )
     if none:
         has = "has" if len(none) == 1 else "have"

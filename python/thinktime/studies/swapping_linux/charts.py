@@ -27,13 +27,17 @@ def predicted_against_measured(study: SwappingStudy) -> Figure:
             words = f"{one.measured.words}: {value:.0f} s predicted, {one.elapsed.value:.0f} s measured"
             points.append(Point(key=key, label=one.measured.words, x=one.elapsed.value, y=value, words=words))
     series = Series(points, unit="s", order=(RATIO, GENERAL))
-    top = 1.05 * max(max(point.x or 0.0, float(point.y or 0.0)) for point in points)  # type: ignore[arg-type]
-    x, y = (Axis(f"{who} elapsed time [s]", low=0.0, high=top) for who in ("measured", "predicted"))
+    # Errors are ratios: on logarithms, an error is as far from the line wherever it is.
+    both = [
+        value for one in study.predicted for value in (one.elapsed.value, one.ratio.mean_s, one.general_s)
+    ]
+    x, y = (Axis.logarithmic(f"{who} elapsed time", both, symbol="s") for who in ("measured", "predicted"))
+    ends = [(end, end) for end in (x.low, x.high) if end is not None]
     ratio, general = study.median_error()
     return Figure(
         name="swapping-predicted",
         title="Elapsed time of each configuration, predicted from the others",
-        chart=series.scatter(x, y, [(0.0, 0.0), (top, top)]),
+        chart=series.scatter(x, y, ends),
         data=Table.of(
             study.predicted,
             Col("configuration", lambda one: one.measured.words),
