@@ -84,7 +84,7 @@ PARSED = {
     "demo": "three minutes of play; tests/terminals plays it",
     "study": "minutes each; tests/studies runs them",
     "experiment": "test_designs runs the designs of the documentation",
-    "lab": "needs root, and the machine alone; tests/recorder/test_swapping.py runs it",
+    "lab": "needs root, and the machine alone; tests/recorder/test_lab_swap.py runs it",
     "live": "needs a terminal; tests/recorder/test_live.py has one",
 }
 """Commands that are long, or need a terminal: their words are parsed here, and what runs them instead."""
