@@ -46,11 +46,12 @@ suppress_warnings = ["ref.python"]
 nitpicky = True
 nitpick_ignore_regex = [
     # Types of other libraries: their pages are on the network, which the documentation does not need.
-    ("py:class", r"(collections|contextlib|datetime|os|pathlib|re|struct|types)\..*|Path|PathLike"),
+    ("py:class", r"(collections|contextlib|datetime|os|pathlib|re|struct|types)\..*"),
+    ("py:class", r"AbstractContextManager|Path|PathLike"),
     ("py:class", r"(numpy|np)\..*|NDArray|_?Array(Like)?|Complex|Matrix"),
     ("py:class", r"(polars|pl)\..*"),
     # Variables of generic types, which have no page.
-    ("py:class", r"P|_Int|thinktime\..*\.(Item|Read|Record|Value|_Contrast|_Result)"),
+    ("py:class", r"P|_Int|thinktime\..*\.(Item|Piece|Read|Record|Value|_Contrast|_R|_Result|_T)"),
     # Dictionaries and classes of the compiled module, which its stub describes for type checkers.
     ("py:class", NATIVE),
     # Records that a function hands to another of its package.
