@@ -304,27 +304,45 @@ fn choose(
         Method::Iterator => return Ok(Box::new(ThreadIterator::open(root, by)?)),
         Method::Procfs | Method::Auto => {}
     }
-    let mut chosen: Box<dyn ProcessSource + Send> = Box::new(Procfs::open(root, by)?);
+    let from_files: Open = |root, by| Ok(Box::new(Procfs::open(root, by)?));
+    let mut source = from_files(root, by)?;
     if method == Method::Procfs || !root.is_machine() {
-        return Ok(chosen);
+        return Ok(source);
     }
-    let mut least_s = scan_cost_s(chosen.as_mut(), scan)?;
-    tried.insert(chosen.name().into(), least_s);
+    let (mut least_s, mut best) = (scan_cost_s(source.as_mut(), scan)?, from_files);
+    tried.insert(source.name().into(), least_s);
     let others: [(f64, Open); 2] = [
         (0.0, |root, by| Ok(Box::new(Taskstats::open(root, by)?))),
         (CHEAP_S, |root, by| Ok(Box::new(ThreadIterator::open(root, by)?))),
     ];
+    let mut is_best = true;
     for (worthwhile_s, open) in others {
         if least_s < worthwhile_s {
             continue;
         }
-        let Ok(mut source) = open(root, by) else { continue };
+        // Each keeps open as many files as it may: there is no room for those of two.
+        drop(source);
+        let opened = open(root, by);
+        source = match opened {
+            Ok(other) => other,
+            Err(_) => {
+                (source, is_best) = (best(root, by)?, true);
+                continue;
+            }
+        };
         let cost_s = scan_cost_s(source.as_mut(), scan)?;
         tried.insert(source.name().into(), cost_s);
-        if cost_s < least_s {
-            (least_s, chosen) = (cost_s, source);
+        is_best = cost_s < least_s;
+        if is_best {
+            (least_s, best) = (cost_s, open);
         }
     }
+    let mut chosen = if is_best {
+        source
+    } else {
+        drop(source);
+        best(root, by)?
+    };
     // The census was given none of these scans: without this, idle processes would be missing from it.
     chosen.refresh_all();
     Ok(chosen)
