@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
 from thinktime.errors import WorkError
 from thinktime.log import Log, LogError, facts
@@ -20,6 +20,9 @@ from thinktime.tasks.files import Files, packed, unpacked
 
 if TYPE_CHECKING:
     from thinktime._native import NativeReplications
+
+
+_Made = TypeVar("_Made")
 
 
 class Replications(Protocol):
@@ -100,19 +103,23 @@ def logged(order: Order) -> dict[str, bytes]:
         path = Path(folder, "log")
         if order.held:
             unpacked(order.held, path)
-        made = order.simulate(
-            order.system,
-            order.parameters,
-            seed=order.seed,
-            replications=order.replications,
-            first_replication=order.first,
-            # A worker does as many tasks at one time as it has threads.
-            threads=1,
-            limits=order.limits,
-            progress=None,
-        )
+        made = _simulated(order, order.simulate)
         made.record(path, trace=order.trace, mode="resume" if order.held else "create", progress=_unwatched)
         return packed(path)
+
+
+def _simulated(order: Order, simulate: Callable[..., _Made]) -> _Made:
+    """Replications of an order, in one thread: a worker does as many tasks at a time as it has threads."""
+    return simulate(
+        order.system,
+        order.parameters,
+        seed=order.seed,
+        replications=order.replications,
+        first_replication=order.first,
+        threads=1,
+        limits=order.limits,
+        progress=None,
+    )
 
 
 def _unwatched(_: int) -> None:
@@ -236,15 +243,7 @@ class _Figures:
 
 def _figures(order: Order) -> _Figures:
     """Figures of the replications of an order: what a worker does."""
-    made = simulated.simulate(
-        order.system,
-        order.parameters,
-        seed=order.seed,
-        replications=order.replications,
-        first_replication=order.first,
-        threads=1,
-        limits=order.limits,
-    )
+    made = _simulated(order, simulated.simulate)
     native = made._replications
     columns = [made.responses[name].to_list() for name in made.units]
     return _Figures(
