@@ -29,6 +29,7 @@ exclude_patterns = [
     "_pages",
     "reference/gallery.md",
     "reference/studies.md",
+    "reference/trust.md",
     "notebooks/*.ipynb",
     "tutorial/printed",
 ]

@@ -36,6 +36,7 @@ def write(folder: Path = REFERENCE) -> None:
         "commands": commands(),
         "python": index(),
         "studies": studies(),
+        "trust": trust(),
     }
     pages |= {f"python/{module}": module_page(module, names) for module, names in public()}
     for old in {*folder.glob("python/*.md")} - {folder / f"{name}.md" for name in pages}:
@@ -156,6 +157,33 @@ def studies() -> str:
         failed += ["", f"Of {verdict['study']}, these claims do not hold here, or cannot be decided:", ""]
         failed += [f"- {text}" for text in missed]
     return "\n".join([*lines, *failed, ""])
+
+
+def trust() -> str:
+    """What the simulated machines of all studies were fitted to, predicted and missed."""
+    lines = [
+        "# What the simulated machines rest on",
+        "",
+        "| study | machine | fitted to | predicted, and right | predicted, and wrong | in sight |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for path in sorted((PACKAGE / "studies").glob("*/verdict.json")):
+        counts = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        fitted, predicted = (
+            f"{counts[kind]['agree']} of {counts[kind]['judged']} cells" for kind in ("fitted", "predicted")
+        )
+        described = toml.read(path.with_name("study.toml"))
+        given = described["trust"]
+        cells = (
+            described["short"],
+            given["machine"],
+            f"{given['fitted']} ({fitted})",
+            f"{given['predicted']} ({predicted})",
+            given["missed"],
+            given["in_sight"],
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join([*lines, ""])
 
 
 def public() -> Iterator[tuple[str, dict[str, list[str]]]]:

@@ -12,6 +12,8 @@ import thinktime
 from thinktime.analyses import QUESTIONS
 from thinktime.cli import COMMANDS
 from thinktime.questions.definition import options_of
+from thinktime.studies import STUDIES, load
+from thinktime.studies.verdict import committed
 
 DOCS = Path(__file__).parents[2] / "docs"
 sys.path.insert(0, str(DOCS))
@@ -97,3 +99,14 @@ def test_every_column_has_its_place(written):
     for table in thinktime.log.tables():
         for column in thinktime.vocabulary(table):
             assert f"| `{column.name}` |" in written["columns.md"]
+
+
+def test_every_simulated_machine_stands_beside_the_others(written):
+    """The page on trust has of each study what its own page has, with the counts of its verdict."""
+    rows = [line.split(" | ") for line in written["trust.md"].splitlines() if line.startswith("| ")][2:]
+    papers = [load(name).paper for name in STUDIES]
+    assert sorted(row[1] for row in rows) == sorted(paper.trust.machine for paper in papers)
+    for paper in papers:
+        (row,) = (row for row in rows if row[1] == paper.trust.machine)
+        counts = committed(load(paper.study))["cells"]["predicted"]
+        assert row[3] == f"{paper.trust.predicted} ({counts['agree']} of {counts['judged']} cells)"

@@ -19,6 +19,13 @@ citation = "A. Author, A Paper (1970)."
 question = "It is measured and simulated."
 replications = 4
 
+[trust]
+machine = "APL"
+fitted = "26 users"
+predicted = "35 users"
+missed = "swaps"
+in_sight = "nothing"
+
 [[parts]]
 name = "speed"
 title = "How fast is it?"
@@ -128,6 +135,7 @@ def test_conditions_may_name_what_the_text_states(tmp_path: Path) -> None:
         ('place = "Table 1"', 'plaec = "Table 1"', "Shape times: has plaec"),
         ('source = "Table 1"\n', "", "Statement faster: lacks source"),
         ("replications = 4\n", "", "lacks replications"),
+        ('in_sight = "nothing"\n', "", "Trust: lacks in_sight"),
         ("kind = ", "knid = ", "has knid"),
     ],
 )

@@ -78,6 +78,24 @@ def _matches(where: Mapping[str, Any], row: Row) -> bool:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trust:
+    """What the numbers of a study's simulated machine are worth, in words.
+
+    The machines of all studies stand side by side in ``docs/background/how-far-to-trust.md``.
+    """
+
+    machine: str
+    fitted: str
+    """To which printed numbers."""
+    predicted: str
+    """What came out right with nothing fitted to it."""
+    missed: str
+    """What came out wrong, and stays so."""
+    in_sight: str
+    """What was chosen or mended while which of the predicted numbers were visible."""
+
+
 ARITHMETIC = Agreement(kind="arithmetic", within={"digits": True})
 """Rule for recomputed cells for which there is no other."""
 
@@ -120,6 +138,7 @@ class Paper:
     """By id."""
     lengths: Mapping[str, Sequence[str]]
     """By simulated system: parameters that say how long a run is."""
+    trust: Trust
     short: str = ""
     """Author and year, as a caption has them: ``Bard 1971``."""
     answers: tuple[Sentence, ...] = ()
@@ -167,6 +186,7 @@ class Paper:
                 "agreements": {name: tuple(rows) for name, rows in rules.items()},
                 "doubts": tuple(_made(Doubt, doubt, path) for doubt in given.pop("doubts", [])),
                 "statements": by_id,
+                "trust": _made(Trust, given.pop("trust", {}), path),
                 "lengths": given.pop("lengths", {}),
                 **given,
             },

@@ -79,6 +79,37 @@ def _conclusions(outcome: Outcome) -> Iterator[Section]:
     if paper.today:
         yield Section(name="today", title="What does it mean today?", summary=_said(outcome, paper.today))
     yield _agreement(outcome)
+    yield _trust(outcome)
+
+
+def _trust(outcome: Outcome) -> Section:
+    """What was fitted, predicted and missed, and what was chosen in sight of predicted numbers."""
+    trust = outcome.study.paper.trust
+    table = Table.of(
+        [
+            ("fitted to", trust.fitted),
+            ("predicted, and right", trust.predicted),
+            ("predicted, and wrong", trust.missed),
+            ("chosen with predicted numbers in sight", trust.in_sight),
+        ],
+        Col("numbers", lambda item: item[0]),
+        Col("which", lambda item: _typeset(item[1])),
+        name="trust-table",
+        caption=f"What the numbers of {trust.machine} rest on",
+        notes=(
+            "The background page *How far to trust a simulated machine* of the documentation has the "
+            "machines of all studies side by side; `calibration.md` of the study has every parameter.",
+        ),
+    )
+    return Section(
+        name="trust",
+        title="How far can the simulated machine be trusted?",
+        summary=(
+            "A simulated machine is evidence only where nothing of it was fitted to, or chosen in sight "
+            "of, the number that it is compared with.",
+        ),
+        tables=(table,),
+    )
 
 
 def _said(outcome: Outcome, sentences: Iterable[Sentence]) -> tuple[str, ...]:
