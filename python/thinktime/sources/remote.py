@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
@@ -17,6 +17,7 @@ from thinktime.sources import simulated
 from thinktime.sources.simulated import LIMITS, Limits, Simulated
 from thinktime.tasks import Pool
 from thinktime.tasks.files import Files, packed, unpacked
+from thinktime.tasks.kept import Kept
 
 if TYPE_CHECKING:
     from thinktime._native import NativeReplications
@@ -71,6 +72,17 @@ class Order:
     held: Files = field(default_factory=dict, repr=False)
     """Log with the replications before the first; empty where there are none."""
     simulate: Simulate = simulated.simulate
+
+    def named(self, kind: str) -> dict[str, object]:
+        """What determines the results of one kind, by which they are kept."""
+        return {
+            "kind": kind,
+            "system": self.system,
+            "parameters": dict(self.parameters),
+            "seed": self.seed,
+            "first": self.first,
+            "replications": self.replications,
+        }
 
 
 def sendable(system: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -155,6 +167,10 @@ def received(files: object, folder: Path, order: Order) -> None:
         )
 
 
+_LOG, _FIGURES = "log", "figures"
+"""Kinds of results that are kept."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Alone:
     """One replication recorded into a log of its own, on a worker."""
@@ -183,7 +199,11 @@ def _recorded(numbered: _Numbered) -> _Alone:
 
 
 def record(
-    runs: Sequence[tuple[str, Mapping[str, Any], int, Path]], *, seed: int, pool: Pool
+    runs: Sequence[tuple[str, Mapping[str, Any], int, Path]],
+    *,
+    seed: int,
+    pool: Pool,
+    kept: Kept | None = None,
 ) -> list[dict[str, float | None]]:
     """Responses of single replications that run straight into new logs, as of `simulated.record`.
 
@@ -195,11 +215,13 @@ def record(
         Of all random numbers.
     pool : Pool
         Whose workers simulate.
+    kept : Kept, optional
+        From which results are taken, and in which they are kept as they come.
 
     Raises
     ------
     InputError, WorkError
-        As `simulated.record`; or the pool fails.
+        As `simulated.record`; or the pool fails, or a result that is kept is damaged.
     """
     found: dict[int, dict[str, float | None]] = {}
 
@@ -207,13 +229,22 @@ def record(
         for number, (system, parameters, replication, _) in enumerate(runs):
             sent = sendable(system, parameters)
             order = Order(system=system, parameters=sent, seed=seed, first=replication, replications=1)
-            yield _Numbered(number=number, order=order)
+            numbered = _Numbered(number=number, order=order)
+            if kept is not None and (responses := kept.value(order.named(_LOG))) is not None:
+                take(numbered, _Alone(files=kept.files(order.named(_LOG)), responses=responses))
+            else:
+                yield numbered
 
-    def keep(numbered: _Numbered, alone: _Alone) -> None:
+    def take(numbered: _Numbered, alone: _Alone) -> None:
         path = runs[numbered.number][-1]
         if not path.exists():
             received(alone.files, path, numbered.order)
         found[numbered.number] = alone.responses
+
+    def keep(numbered: _Numbered, alone: _Alone) -> None:
+        take(numbered, alone)
+        if kept is not None:
+            kept.keep(numbered.order.named(_LOG), alone.responses, alone.files)
 
     pool.run(_recorded, orders(), kept=keep)
     return [found[number] for number in range(len(runs))]
@@ -240,6 +271,17 @@ class _Figures:
         """Batch means of the main response in replication `index` (from 0), and observations in a batch."""
         return self.means[index] if 0 <= index < len(self.means) else None
 
+    @classmethod
+    def of_json(cls, value: Any) -> _Figures:
+        """Figures from what JSON has of their fields, which has no tuples."""
+        counted = [
+            each and [[(float(at), int(count)) for at, count in one] for one in each]
+            for each in value["counted"]
+        ]
+        means = [each and ([float(mean) for mean in each[0]], int(each[1])) for each in value["means"]]
+        checked = {str(name): tuple(places) for name, places in value["checked"].items()}
+        return cls(**{**value, "counted": counted, "means": means, "checked": checked})
+
 
 def _figures(order: Order) -> _Figures:
     """Figures of the replications of an order: what a worker does."""
@@ -259,17 +301,23 @@ def _figures(order: Order) -> _Figures:
 
 
 def simulate(
-    system: str, parameters: Mapping[str, Any], *, seed: int, replications: int, pool: Pool
+    system: str,
+    parameters: Mapping[str, Any],
+    *,
+    seed: int,
+    replications: int,
+    pool: Pool,
+    kept: Kept | None = None,
 ) -> Simulated:
     """Replications of a system, as of `simulated.simulate` and with the same bits, on the workers of `pool`.
 
     Each replication is a task, unless the warm-up is to be found from all of them. `Simulated.record` is not
-    for these: the replications are elsewhere.
+    for these: the replications are elsewhere. Results are taken from `kept`, and kept there as they come.
 
     Raises
     ------
     InputError, WorkError
-        As `simulated.simulate`; or the pool fails.
+        As `simulated.simulate`; or the pool fails, or a result that is kept is damaged.
     """
     prepared = simulated._prepare(system, parameters)
     resolved = prepared.parameters()
@@ -285,14 +333,29 @@ def simulate(
         )
         for first in ([0] if together else range(replications))
     ]
-    found: dict[int, _Figures] = {}
-    pool.run(_figures, orders, kept=lambda order, figures: found.update({order.first: figures}))
+    found = {} if kept is None else {order.first: it for order in orders if (it := _taken(kept, order))}
+
+    def keep(order: Order, figures: _Figures) -> None:
+        found[order.first] = figures
+        if kept is not None:
+            kept.keep(order.named(_FIGURES), asdict(figures))
+
+    pool.run(_figures, [order for order in orders if order.first not in found], kept=keep)
     parts = [found[order.first] for order in orders]
     rows = [row for part in parts for row in part.rows]
     if len(rows) > 1 and all(row == rows[0] for row in rows):
         # Copies of each other are refused, where they are simulated together; with the same words here.
         return simulated.simulate(system, parameters, seed=seed, replications=replications)
     return _joined(system, seed, parts, prepared)
+
+
+def _taken(kept: Kept, order: Order) -> _Figures | None:
+    """Figures of an order that are kept, if they are."""
+    value = kept.value(order.named(_FIGURES))
+    try:
+        return None if value is None else _Figures.of_json(value)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise kept.damaged(order.named(_FIGURES)) from None
 
 
 def _joined(system: str, seed: int, parts: Sequence[_Figures], prepared: Any) -> Simulated:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from itertools import count
@@ -20,6 +21,7 @@ from thinktime.errors import InputError, WorkError
 from thinktime.stats.estimate import NotApplicable
 from thinktime.studies.estimates import Array
 from thinktime.tasks import Pool, Threads
+from thinktime.tasks.kept import Kept
 
 if TYPE_CHECKING:
     from thinktime.log import Log
@@ -58,6 +60,8 @@ class Settings:
     progress: Progress = silent
     pool: Pool | None = None
     """Where replications are simulated, such as a cluster; None for all cores of this machine."""
+    kept: Kept | None = None
+    """Where their results are kept, and taken from if they are there."""
 
     def __post_init__(self) -> None:
         """Refuse settings with which no interval can be computed."""
@@ -148,11 +152,28 @@ class Laboratory:
         if number not in runs:
             shortened = self.shortened(system, parameters)
             how: dict[str, Any] = {"seed": self.settings.seed, "replications": number}
-            if self.settings.pool is None:
+            if self._is_direct:
                 runs[number] = simulate(system, shortened, **how)
             else:
-                runs[number] = remote.simulate(system, shortened, **how, pool=self.settings.pool)
+                with self._pool_of_tasks() as pool:
+                    runs[number] = remote.simulate(
+                        system, shortened, **how, pool=pool, kept=self.settings.kept
+                    )
         return runs[number]
+
+    @property
+    def _is_direct(self) -> bool:
+        """True if runs are made in this process, and nothing of them is kept."""
+        return self.settings.pool is None and self.settings.kept is None
+
+    @contextmanager
+    def _pool_of_tasks(self) -> Iterator[Pool]:
+        """The pool of the settings, which stays open; threads of this process where there is none."""
+        if self.settings.pool is not None:
+            yield self.settings.pool
+            return
+        with Threads() as threads:
+            yield threads
 
     def values(
         self, system: str, parameters: Parameters, response: str, replications: int | None = None
@@ -180,11 +201,11 @@ class Laboratory:
             for key, run in zip(keys, runs, strict=True)
             if key not in self._recorded
         }
-        if self.settings.pool is not None:
-            self._recorded.update(self._record_elsewhere(missing, self.settings.pool))
-        else:
-            with Threads() as pool:
+        with self._pool_of_tasks() as pool:
+            if self._is_direct:
                 pool.run(lambda key: self._record(*missing[key]), missing, kept=self._recorded.__setitem__)
+            else:
+                self._recorded.update(self._record_elsewhere(missing, pool))
         return [self._recorded[key] for key in keys]
 
     def _record(self, system: str, parameters: Parameters, number: int, path: Path) -> Recorded:
@@ -205,7 +226,7 @@ class Laboratory:
             (system, self.shortened(system, parameters), number, path)
             for system, parameters, number, path in missing.values()
         ]
-        made = remote.record(runs, seed=self.settings.seed, pool=pool)
+        made = remote.record(runs, seed=self.settings.seed, pool=pool, kept=self.settings.kept)
         return {
             key: Recorded(log=Log.open(path), responses=responses)
             for key, (*_, path), responses in zip(missing, runs, made, strict=True)

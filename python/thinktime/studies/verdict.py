@@ -2,7 +2,7 @@
 
 Run as a module, every study is run with the committed seed and replications; the exit status is 1 if a
 verdict differs from `verdict.json`. With ``--update`` the files and the READMEs are written instead; with
-``--on ADDRESS``, the workers of a Dask cluster simulate.
+``--on ADDRESS``, the workers of a Dask cluster simulate; with ``--keep DIR``, what was interrupted goes on.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from thinktime.studies.laboratory import Settings
 from thinktime.studies.study import Outcome, Study, run
 from thinktime.tasks import Pool, PoolError
 from thinktime.tasks.cluster import Cluster
+from thinktime.tasks.kept import Kept
 
 FILE_NAME = "verdict.json"
 BEGIN, END = "<!-- verdict.json, by `make verdicts` -->\n", "<!-- end of verdict.json -->\n"
@@ -120,10 +121,12 @@ def _with_verdict(readme: str, words: str) -> str:
     return readme.replace(f"{BEGIN}{in_readme(readme)}{END}", f"{BEGIN}{words}{END}")
 
 
-def _computed(names: Sequence[str], pool: Pool | None) -> Iterator[tuple[Outcome, dict[str, Any]]]:
+def _computed(
+    names: Sequence[str], pool: Pool | None, kept: Kept | None
+) -> Iterator[tuple[Outcome, dict[str, Any]]]:
     for name in names:
         study = load(name)
-        outcome = run(study, Settings(replications=study.paper.replications, pool=pool))
+        outcome = run(study, Settings(replications=study.paper.replications, pool=pool, kept=kept))
         yield outcome, verdict(outcome)
 
 
@@ -147,10 +150,12 @@ def main() -> None:
     parser.add_argument("studies", nargs="*", help="by default all")
     parser.add_argument("--update", action="store_true", help="write verdicts and READMEs anew")
     parser.add_argument("--on", metavar="ADDRESS", help="a Dask cluster: tcp://host:8786 of its scheduler")
+    parser.add_argument("--keep", metavar="DIR", type=Path, help="keep runs in DIR, and take those there")
     arguments = parser.parse_args()
     try:
+        kept = None if arguments.keep is None else Kept(arguments.keep)
         with nullcontext() if arguments.on is None else Cluster(arguments.on, said=_said) as pool:
-            differs = _judge(arguments.studies or list(STUDIES), pool, update=arguments.update)
+            differs = _judge(arguments.studies or list(STUDIES), pool, kept, update=arguments.update)
     except (InputError, PoolError) as error:
         parser.exit(2, f"{parser.prog}: {error}\n")
     sys.exit(differs)
@@ -160,10 +165,10 @@ def _said(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def _judge(names: Sequence[str], pool: Pool | None, *, update: bool) -> bool:
+def _judge(names: Sequence[str], pool: Pool | None, kept: Kept | None, *, update: bool) -> bool:
     """Print whether each verdict is as committed, or write it; True if one differs."""
     differs = False
-    for outcome, computed in _computed(names, pool):
+    for outcome, computed in _computed(names, pool, kept):
         name = outcome.study.name
         if update:
             _update(outcome, computed)

@@ -12,7 +12,7 @@ import typer
 from thinktime.cli import completion, destination, messages
 from thinktime.cli.parameters import On, Workers, pool_of
 from thinktime.cli.progress import counted
-from thinktime.errors import InputError
+from thinktime.errors import InputError, InterruptedWorkError
 
 if TYPE_CHECKING:
     from thinktime.studies.study import Outcome
@@ -94,6 +94,15 @@ Resume = Annotated[
         show_default=False,
     ),
 ]
+Keep = Annotated[
+    Path | None,
+    typer.Option(
+        "--keep",
+        metavar="DIR",
+        help="Of a paper: keep each simulated run in DIR, and take those that are there already.",
+        show_default=False,
+    ),
+]
 Accept = Annotated[
     bool,
     typer.Option(
@@ -116,6 +125,7 @@ def command(
     users: Users = None,
     logs: Logs = None,
     resume: Resume = None,
+    keep: Keep = None,
     accept_driver_load: Accept = False,
     on: On = None,
     workers: Workers = None,
@@ -124,17 +134,16 @@ def command(
     """Repeat a paper: print its tables and figures next to ours, and judge its claims.
 
     Distinguishes cells recomputed from printed numbers (arithmetic), cells to which the model was calibrated
-    (fitted), and cells to which nothing was tuned (predicted). With --on, the workers of a
-    Dask cluster simulate.
+    (fitted), and cells to which nothing was tuned (predicted). With --on, the workers of a Dask cluster
+    simulate. With --keep, each run is kept as it ends: the same command goes on where it was interrupted.
 
     this-machine measures the machine on which it runs, as Sekino measured Multics in 1969: users who type the
     twin of its script to real shells, CPU time and page faults per interaction, responses and capacity by
     number of users, and a model fitted to the first half of the numbers that predicts the second. It
     saturates all CPUs for 20 minutes, and leaves nothing but its logs.
 
-    swapping-linux asks how well the swapping model of Brachman 1983 holds for a kernel that pages, from
-    runs of
-    `thinktime lab swap`.
+    swapping-linux asks how well the swapping model of Brachman 1983 holds for a kernel that pages, from runs
+    of `thinktime lab swap`.
 
     Examples:
 
@@ -147,6 +156,8 @@ def command(
       thinktime study anderson-sargent-1974 -o study.html
 
       thinktime study anderson-sargent-1974 --on tcp://scheduler:8786
+
+      thinktime study bard-1971 --keep runs -o study.html
 
       thinktime study anderson-sargent-1974 --format json | jq '.records[] | select(.claim)'
 
@@ -168,7 +179,7 @@ def command(
         "--accept-driver-load": accept_driver_load,
     }
     if paper == "this-machine":
-        theirs = {"--table": table, "--replications": replications, "--scale": scale != 1.0}
+        theirs = {"--table": table, "--replications": replications, "--scale": scale != 1.0, "--keep": keep}
         _refuse(theirs | {"--on": on, "--workers": workers}, paper, "papers")
         from thinktime.cli.study.this_machine import Asked, study
 
@@ -191,6 +202,7 @@ def command(
             "--replications": replications,
             "--scale": scale != 1.0,
             "--seed": seed != 1,
+            "--keep": keep,
         }
         _refuse(of_papers, paper, "papers")
         _swapping(logs, output, form, force)
@@ -202,7 +214,14 @@ def command(
         settings: dict[str, Any] = {"seed": seed, "scale": scale, "pool": pool}
         if replications is not None:
             settings["replications"] = replications
-        _paper(paper, table, output, form, force, settings)
+        try:
+            _paper(paper, table, output, form, force, settings, keep)
+        except KeyboardInterrupt:
+            if keep is None:
+                raise
+            raise InterruptedWorkError(
+                f"interrupted; {keep} has the runs that are complete; the same command goes on"
+            ) from None
 
 
 def _refuse(given: Mapping[str, object], paper: str, theirs: str) -> None:
@@ -237,15 +256,19 @@ def _paper(
     form: destination.Form | None,
     force: bool,
     settings: Mapping[str, Any],
+    keep: Path | None,
 ) -> None:
     """Run the study of a paper, and write what it found; its own replications unless others are given."""
     from thinktime.studies import load
     from thinktime.studies.laboratory import Settings
     from thinktime.studies.study import run
+    from thinktime.tasks.kept import Kept
 
     study = load(paper)
     chosen = form or destination.form_of(output)
     destination.check(output, force, chosen)
+    if keep is not None:
+        settings = {**settings, "kept": Kept(keep)}
     with counted("", total=1.0) as show:
         progress = _progress(show)
         all_settings = Settings(**{"replications": study.paper.replications, **settings}, progress=progress)
