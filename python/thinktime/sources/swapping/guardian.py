@@ -185,7 +185,10 @@ class Guardian:
             _write(group / "memory.limit_in_bytes", str(memory_bytes))
             self.limit_bytes = memory_bytes // PAGE_BYTES * PAGE_BYTES
         else:
-            _write(group / "memory.max", str(memory_bytes))
+            # Above the first, processes wait until pages have reached the device; at the second the kernel
+            # kills one, as it would at once where the device is too slow for its patience.
+            _write(group / "memory.max", str(2 * memory_bytes))
+            _write(group / "memory.high", str(memory_bytes))
         return {}
 
     def wake(self) -> None:
