@@ -81,12 +81,16 @@ def opened(browser: webdriver.Chrome) -> Open:
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("pages")
+    """Folder of the pages: one for all workers of a run, each of which takes what another has made."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "pages"
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 @pytest.fixture(scope="session")
 def played(folder: Path) -> Path:
-    return made.played_log(folder)
+    return made.once(folder / "played", lambda: made.played_log(folder))
 
 
 @pytest.fixture(scope="session")
@@ -96,13 +100,15 @@ def report(played: Path) -> Document:
 
 
 @pytest.fixture(scope="session")
-def report_page(report: Document, folder: Path) -> Path:
-    return made.report_page(report, folder)
+def report_page(request: pytest.FixtureRequest, folder: Path) -> Path:
+    return made.once(
+        folder / "report.html", lambda: made.report_page(request.getfixturevalue("report"), folder)
+    )
 
 
 @pytest.fixture(scope="session")
 def study_page(folder: Path) -> Path:
-    return made.study_page(folder)
+    return made.once(folder / "study.html", lambda: made.study_page(folder))
 
 
 @pytest.fixture(scope="session")
@@ -131,11 +137,10 @@ def page_of(request: pytest.FixtureRequest, folder: Path) -> Callable[[str], Pat
         "answer": lambda: made.answer_page(fixture("played"), folder),
         "fleet": lambda: made.fleet_page(folder),
     }
-    pages: dict[str, Path] = {}
 
     def page(kind: str) -> Path:
-        if kind not in pages:
-            pages[kind] = makers[kind]()
-        return pages[kind]
+        if kind in ("report", "study"):
+            return makers[kind]()
+        return made.once(folder / f"{kind}.html", makers[kind])
 
     return page
