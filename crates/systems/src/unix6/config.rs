@@ -253,8 +253,9 @@ impl Config {
             return Err(refuse!(settings, parameters.page_size, &remedy));
         }
         if first > self.memory {
-            let remedy =
-                format!("give at least the {first} clicks of init, the shell, the parent and update, texts included");
+            let remedy = format!(
+                "give at least the {first} clicks of init, the shell, the parent and update, texts included"
+            );
             return Err(refuse!(settings, parameters.memory, &remedy));
         }
         // Before it grows a worker is a copy of its parent: the larger of the two may be in the swap area.
@@ -475,8 +476,10 @@ fn read_order(parameters: &Parameters, settings: &Settings) -> Result<ReadOrder,
         },
     };
     order.ok_or_else(|| {
-        let remedy =
-            format!("give random, sequential, or lists of block numbers from 0 to {}", blocks.saturating_sub(1));
+        let remedy = format!(
+            "give random, sequential, or lists of block numbers from 0 to {}",
+            blocks.saturating_sub(1)
+        );
         refuse!(settings, parameters.read_order, &remedy)
     })
 }

@@ -106,7 +106,7 @@ fn time_shares() -> Vec<Row> {
         Row::new(
             "outside_s",
             "s",
-            "Part of it outside processes: searches for the next process, where they take time, and the swapper",
+            "Processor time in system mode outside processes: searches for the next process, and the swapper",
             |run| run.meters.totals.outside as f64 * 1e-9,
         ),
     ]
@@ -114,9 +114,12 @@ fn time_shares() -> Vec<Row> {
 
 fn disk_traffic() -> Vec<Row> {
     vec![
-        Row::new("file_transfers", "request", "Blocks of files read, read ahead and written, and user structures", |run| {
-            run.file_transfers()
-        }),
+        Row::new(
+            "file_transfers",
+            "request",
+            "Blocks of files read, read ahead and written, and user structures",
+            |run| run.file_transfers(),
+        ),
         Row::new("file_transfers_per_interaction", "request", "The same for each interaction", |run| {
             run.file_transfers() / run.interactions()
         }),

@@ -251,7 +251,8 @@ impl<M: Monitor> Machine<'_, M> {
         // The first free entry, whose priority and recent processor time stay as they were. Both are better than those
         // of any process in user mode: of a new entry, and of one whose process waited for the disk in its `exit`.
         let free = self.processes.iter().position(|q| q.status == Status::Gone);
-        let left = free.map_or((priority::UNUSED, 0), |q| (self.processes[q].priority, self.processes[q].recent));
+        let left =
+            free.map_or((priority::UNUSED, 0), |q| (self.processes[q].priority, self.processes[q].recent));
         let mut child = Process::new(birth.role, parent, self.processes[parent].size, birth.program.clone());
         (child.priority, child.recent) = left;
         (child.memory, child.swap) = (memory, swap);

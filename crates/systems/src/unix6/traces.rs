@@ -32,7 +32,8 @@ fn children(more: Value) -> Value {
 /// A run and all that it reports.
 fn traced(parameters: &Value) -> (Outcome, Everything) {
     let mut everything = Everything::default();
-    let outcome = replicate(&configured::<Config>(parameters), &replication(STREAMS, 0.0, 1000.0), &mut everything);
+    let outcome =
+        replicate(&configured::<Config>(parameters), &replication(STREAMS, 0.0, 1000.0), &mut everything);
     (outcome.unwrap(), everything)
 }
 
@@ -94,7 +95,8 @@ fn a_user_structure_without_a_buffer_is_read_again() {
         };
         let fork = [Step::Fork(Box::new(birth)), Step::Pause(Span::from_seconds(1.0))];
         let reads = [0, 2, 4, 6, 1].into_iter().take(reads).map(read);
-        machine.processes[4].program = Program::script(fork.into_iter().chain(reads).chain([Step::Wait, Step::Finish]));
+        machine.processes[4].program =
+            Program::script(fork.into_iter().chain(reads).chain([Step::Wait, Step::Finish]));
         let now = finish(&mut machine);
         (now, machine.meters.totals.counts.block_reads)
     };
@@ -118,8 +120,11 @@ fn searches_for_the_next_process_take_their_time() {
         "reads": 2, "read_order": [0, 4], "cycle_pause": 0, "blocked_read_time": 0.003, "swap_work_time": 0.005,
     });
     let (outcome, everything) = traced(&children(reading.clone()));
-    let starts: Vec<u64> =
-        at(&everything, "slice_start").into_iter().filter(|(_, user)| *user == Some(0)).map(|(us, _)| us).collect();
+    let starts: Vec<u64> = at(&everything, "slice_start")
+        .into_iter()
+        .filter(|(_, user)| *user == Some(0))
+        .map(|(us, _)| us)
+        .collect();
     assert_eq!(starts, [5_000, 7_000, 46_000, 101_000, 104_000, 146_000, 149_000, 191_000]);
     assert_eq!(outcome.ended, Time(201_500_000));
     assert_eq!((figure(&outcome, "elapsed_s"), figure(&outcome, "outside_s")), (0.2015, 0.021));
@@ -138,7 +143,9 @@ fn a_blocked_read_and_a_swap_cost_what_was_measured() {
         parameters.as_object_mut().unwrap().extend(given(&more).clone());
         traced(&parameters).0
     };
-    let reads = |reads: u64| run(json!({"reads": reads, "read_order": [0, 2, 4, 6, 1, 3, 5, 7], "read_ahead": false}));
+    let reads = |reads: u64| {
+        run(json!({"reads": reads, "read_order": [0, 2, 4, 6, 1, 3, 5, 7], "read_ahead": false}))
+    };
     let (one, six) = (reads(1), reads(6));
     assert_eq!(figure(&six, "block_reads") - figure(&one, "block_reads"), 5.0);
     let cost = (figure(&six, "outside_s") - figure(&one, "outside_s")) / 5.0;
@@ -156,7 +163,8 @@ fn a_blocked_read_and_a_swap_cost_what_was_measured() {
 fn a_new_child_runs_at_once() {
     let computing = json!({"processes": 3, "cycle_time": 0.5, "cycle_pause": 0});
     let (_, everything) = traced(&children(computing));
-    let first = |user| at(&everything, "slice_start").into_iter().find(|(_, of)| *of == Some(user)).unwrap().0;
+    let first =
+        |user| at(&everything, "slice_start").into_iter().find(|(_, of)| *of == Some(user)).unwrap().0;
     assert_eq!([0, 1, 2].map(first), [0, 0, 0]);
 }
 
@@ -200,7 +208,8 @@ fn bursts_lock_to_the_clock() {
     for phase in [0.0, 0.3, 3.75] {
         let sleeping = json!({"processes": 4, "cycles": 6, "cycle_time": 0.11, "clock_phase": phase});
         let (outcome, everything) = traced(&children(sleeping));
-        let later: Vec<u64> = everything.interactions.iter().map(|one| one.arrival.0).filter(|at| *at > 0).collect();
+        let later: Vec<u64> =
+            everything.interactions.iter().map(|one| one.arrival.0).filter(|at| *at > 0).collect();
         assert_eq!(later.len(), 20, "five later bursts of each");
         let shift = (phase * 1e9) as u64;
         assert!(later.iter().all(|at| (at + shift) % 1_000_000_000 == 0), "{later:?}");
@@ -221,7 +230,11 @@ fn the_phase_of_the_clock_is_random() {
         let sleeping = children(json!({"cycles": 10, "cycle_time": 0.0, "clock_phase": phase}));
         let simulation = Simulation::new(system("unix6").unwrap(), given(&sleeping)).unwrap();
         let finished = simulation.run(1, 0..200, Some(1), Budget::DEFAULT, |_| true)?;
-        Ok(finished.outcomes.iter().map(|outcome| figure(outcome, "elapsed_s") - 0.041 - 0.0075).collect::<Vec<f64>>())
+        Ok(finished
+            .outcomes
+            .iter()
+            .map(|outcome| figure(outcome, "elapsed_s") - 0.041 - 0.0075)
+            .collect::<Vec<f64>>())
     };
     let drawn: Result<_, crate::kernel::SimulationError> = elapsed(json!("random"));
     let drawn = drawn.unwrap();
@@ -292,7 +305,8 @@ fn the_arm_moves_between_the_places_of_the_files() {
 /// its last.
 #[test]
 fn a_file_is_read_in_sequence() {
-    let reading = json!({"cycles": 4, "reads": 4, "read_order": "sequential", "cycle_pause": 0, "cycle_time": 0});
+    let reading =
+        json!({"cycles": 4, "reads": 4, "read_order": "sequential", "cycle_pause": 0, "cycle_time": 0});
     let (outcome, _) = traced(&children(reading));
     let transfers = figure(&outcome, "block_reads") + figure(&outcome, "read_aheads");
     assert_eq!(transfers, 8.0, "eight blocks of the file, each read once");
