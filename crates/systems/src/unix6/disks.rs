@@ -136,6 +136,14 @@ impl Disks {
         let apart = swap_end <= self.file_start || files_end <= self.swap_start;
         // Overlapping areas would corrupt nothing here, but shorten the seeks between them.
         if self.swap_drive == self.file_drive && !apart {
+            if !parameters.swap_start.is_string() {
+                let remedy = format!(
+                    "give a block from {files_end} on: on the same drive the files take blocks {} to {}",
+                    self.file_start,
+                    files_end - 1
+                );
+                return Err(refuse!(settings, parameters.swap_start, &remedy));
+            }
             let remedy = format!(
                 "give a cylinder from {} on: on the same drive the files take cylinders {} to {}",
                 cylinder(files_end) + 1,

@@ -292,6 +292,7 @@ fn the_arm_moves_between_the_places_of_the_files() {
         (json!({"read_order": [0, 2]}), "block numbers from 0 to 1"),
         (json!({"read_order": "backwards"}), "random, sequential"),
         (json!({"swap_start": 2.5}), "number of a block"),
+        (json!({"swap_start": 1430, "shared_file_places": "cylinder"}), "give a block from 1442 on"),
         (json!({"swap_start": 4800}), "ends within the drive's 4872 blocks"),
         (json!({"blocked_read_time": 0.03}), "give at least the 0.020000 s"),
         (json!({"init_text": 1000}), "texts included"),
