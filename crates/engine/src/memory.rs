@@ -174,6 +174,16 @@ impl FirstFit {
         }
     }
 
+    /// Divides the piece that begins at `start` after its first `length` units; returns where the second piece begins, or
+    /// nothing where no longer piece begins there. Each is released by itself.
+    pub fn split(&mut self, start: u64, length: u64) -> Option<u64> {
+        let whole = self.held.get_mut(&start).filter(|whole| (1..**whole).contains(&length))?;
+        let rest = *whole - length;
+        *whole = length;
+        self.held.insert(start + length, rest);
+        Some(start + length)
+    }
+
     /// Number of units, held and free.
     pub fn size(&self) -> u64 {
         self.size
@@ -302,7 +312,7 @@ mod tests {
     proptest! {
         #[test]
         fn storage_agrees_with_a_map_of_units(
-            steps in prop::collection::vec((0u8..4, 1u64..20, any::<prop::sample::Index>()), 1..200),
+            steps in prop::collection::vec((0u8..5, 1u64..20, any::<prop::sample::Index>()), 1..200),
         ) {
             const SIZE: usize = 64;
             let mut memory = FirstFit::new(SIZE as u64);
@@ -325,6 +335,13 @@ mod tests {
                         prop_assert_eq!(memory.release(now, start), Some(had));
                         units[start as usize..end].fill(false);
                         held.swap_remove(index);
+                    } else if act == 3 {
+                        let second = (length < had).then_some(start + length);
+                        prop_assert_eq!(memory.split(start, length), second);
+                        if let Some(second) = second {
+                            held[index].1 = length;
+                            held.push((second, had - length));
+                        }
                     } else {
                         let to = end + length as usize;
                         let fits = to <= SIZE && units[end..to].iter().all(|held| !held);
@@ -347,6 +364,7 @@ mod tests {
         assert_eq!(memory.take(Time(0), 0), None);
         assert_eq!(memory.take(Time(1), 4), Some(0));
         assert_eq!((memory.take(Time(2), 0), memory.release(Time(2), 4)), (None, None));
+        assert_eq!((memory.split(0, 0), memory.split(0, 4), memory.split(4, 1)), (None, None, None));
         assert_eq!((memory.free(), memory.largest_free()), (6, 6));
         memory.check("memory", &mut Laws::default()).unwrap();
         assert_eq!(memory.release(Time(3), 0), Some(4));

@@ -250,6 +250,11 @@ impl OrOwn {
     pub fn or(self, default: f64) -> f64 {
         self.0.unwrap_or(default)
     }
+
+    /// The number, if one was given.
+    pub fn given(self) -> Option<f64> {
+        self.0
+    }
 }
 
 impl<'de> Deserialize<'de> for OrOwn {

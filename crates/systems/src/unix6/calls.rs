@@ -21,8 +21,12 @@ pub(super) enum Call {
     Fork { birth: Box<Birth>, stage: Copying },
     /// Gives the image the length `to` [click], and perhaps a text.
     Grow { to: u64, text: Option<usize>, stage: Copying },
+    /// In a child: `fork` returns.
+    Born,
+    /// Writes the user structure to the swap area, and ends.
+    Exit(Exiting),
     /// Waits for a child to exit.
-    Wait,
+    Wait(Waiting),
     /// Writes i-nodes, the superblock, and then every delayed write; `inode` is the next of them.
     Sync { inode: usize, stage: Syncing },
     /// With paging: touches the pages in `left`, the last of them first.
@@ -38,6 +42,26 @@ pub(super) enum Copying {
     Out(u64),
     /// It is there; processor time for the copy is being spent.
     Done,
+}
+
+/// Progress of `exit`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Exiting {
+    /// A block of the swap area is to be found.
+    Allocate,
+    /// A buffer for this block of the swap area is needed.
+    Placed(u64),
+    /// The block of the swap area is written from this buffer.
+    Writing(u64, Buffer),
+}
+
+/// Progress of `wait`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waiting {
+    /// Looks for a child that has exited.
+    Looking,
+    /// The user structure of this child will be in this buffer.
+    Reading(usize, Buffer),
 }
 
 /// Progress of `update` with one block.
@@ -114,14 +138,15 @@ impl Call {
     /// The call that a step makes; none where it only computes.
     pub fn of(step: Step) -> Option<Call> {
         Some(match step {
-            Step::Compute(_) | Step::Exit => return None,
+            Step::Compute(_) | Step::Finish => return None,
             Step::Transfer(access) => Call::Transfer(Transfer::new(access)),
             Step::Print(left) => Call::Print { left, charged: false },
             // Whole seconds, rounded up: the call knows no parts of one.
             Step::Pause(span) => Call::Pause { seconds: span.0.div_ceil(SECOND_NS), begun: false },
             Step::Fork(birth) => Call::Fork { birth, stage: Copying::Allocate },
             Step::Grow { to, text } => Call::Grow { to, text, stage: Copying::Allocate },
-            Step::Wait => Call::Wait,
+            Step::Wait => Call::Wait(Waiting::Looking),
+            Step::Exit => Call::Exit(Exiting::Allocate),
             Step::Sync => Call::Sync { inode: 0, stage: Syncing::Read },
             Step::Touch(left) => Call::Touch { left, fault: Fault::None },
         })

@@ -3,19 +3,20 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use thinktime_engine::{Distribution, Span, Streams};
+use thinktime_engine::{Component, Distribution, Span, Streams};
 
 use super::disks::Disks;
-use super::files::{FilesPlan, Layout, space};
+use super::files::{FilePlace, FilesPlan, Layout, space};
+use super::machine::TURN_S;
 use super::paging::FramesPlan;
 use super::parameters::{
     FileLayout, FullBlockWrites, MemoryManagement, Parameters, SleepResolution, SwapperRule, WorkloadName,
 };
-use super::process::{Process, Text};
+use super::process::{INIT, Process, Text};
 use super::states::{Mode, Role};
 use super::terminal::Line;
 use super::units::blocks;
-use super::workload::{Birth, Child, Children, PageUse, Program, Prototype, Prototypes, Step};
+use super::workload::{Birth, Child, Children, PageUse, Program, Prototype, Prototypes, ReadOrder, Step};
 use crate::kernel::{ParameterError, Settings, refuse};
 
 /// A checked configuration.
@@ -67,12 +68,16 @@ pub(super) struct Config {
     pub workload: Workload,
     /// Length of each worker's image, its text left out [click].
     sizes: Vec<u64>,
-    /// Pure text that the workers share [click].
-    text: u64,
+    /// Pure texts of `init`, the shell and the workers [click].
+    texts: [u64; 3],
     /// Images of `init`, the shell, the parent of the workers, and `update` [click].
     system_sizes: [u64; 4],
     /// Time between two runs of `/etc/update`.
     pub update_interval: Span,
+    /// Characters that the parent of the workers prints at the end.
+    report: u64,
+    /// Time of the clock at the start, if it is not drawn.
+    phase: Option<f64>,
 }
 
 /// Processor time that the kernel takes, on this processor.
@@ -84,6 +89,10 @@ pub(super) struct Costs {
     pub block: Span,
     /// Of an interrupt of a disk.
     pub interrupt: Span,
+    /// Of a search for the next process, outside all processes.
+    pub search: Span,
+    /// Of the swapper, for a swap.
+    pub swap: Span,
     /// Of copying one click in memory.
     copied_click: Span,
     /// Of one printed character.
@@ -91,6 +100,32 @@ pub(super) struct Costs {
 }
 
 impl Costs {
+    fn new(parameters: &Parameters, settings: &Settings) -> Result<Costs, ParameterError> {
+        // Processor times are given for the processor of speed 1; the terminal and the disks do not get faster.
+        let scaled = |seconds: f64| Span::from_seconds(seconds / parameters.cpu_speed);
+        let children = parameters.workload == WorkloadName::Children;
+        // A prototype's times are those of all that the kernel does for it; a child's are those that the kernel counts
+        // as its own.
+        let (blocked, swap) =
+            if children { (CHILD_BLOCKED_READ_S, CHILD_SWAP_S) } else { (0.0, parameters.call_time) };
+        let search_s = parameters.blocked_read_time.or(blocked) / SEARCHES_OF_A_READ;
+        let swapper_s = parameters.swap_work_time.or(swap) - SEARCHES_OF_A_SWAP * search_s;
+        if swapper_s < 0.0 {
+            let least = SEARCHES_OF_A_SWAP * search_s;
+            let remedy = format!("give at least the {least:.6} s of the two searches of blocked_read_time");
+            return Err(refuse!(settings, parameters.swap_work_time, &remedy));
+        }
+        Ok(Costs {
+            call: scaled(parameters.call_time),
+            block: scaled(if children { parameters.read_time } else { parameters.block_time }),
+            interrupt: scaled(parameters.interrupt_time),
+            search: scaled(search_s),
+            swap: scaled(swapper_s),
+            copied_click: scaled(parameters.copy_time),
+            character: scaled(parameters.character_time),
+        })
+    }
+
     /// Processor time of printing.
     pub fn print(&self, characters: u64) -> Span {
         self.character.times(characters)
@@ -102,6 +137,16 @@ impl Costs {
     }
 }
 
+/// Searches for the next process of a read that waits: when it begins to wait, when it is woken, and when its process
+/// returns to user mode with a lower priority than it was chosen with.
+const SEARCHES_OF_A_READ: f64 = 3.0;
+/// Searches of a swap: when the swapper begins to wait for it, and when it is woken.
+const SEARCHES_OF_A_SWAP: f64 = 2.0;
+/// Processor time outside processes of a read that waits, and of a swap, as measured with Sixth Edition's kernel on an
+/// emulated PDP-11: what `workload` means for children [s].
+const CHILD_BLOCKED_READ_S: f64 = 0.00275;
+const CHILD_SWAP_S: f64 = 0.007;
+
 /// Demands of the workers.
 #[derive(Clone, Debug)]
 pub(super) enum Workload {
@@ -111,15 +156,12 @@ pub(super) enum Workload {
 
 impl Config {
     pub fn new(parameters: &Parameters, settings: &Settings) -> Result<Config, ParameterError> {
-        let speed = parameters.cpu_speed;
-        let scaled = |seconds: f64| Span::from_seconds(seconds / speed);
         let children = parameters.workload == WorkloadName::Children;
         let workload = if children {
-            Workload::Children(Arc::new(Children::new(parameters)))
+            Workload::Children(Arc::new(Children::new(parameters, settings)?))
         } else {
             Workload::Prototypes(Arc::new(Prototypes::new(parameters, settings)?))
         };
-        let text = parameters.text;
         let mut config = Config {
             memory: parameters.memory,
             buffers: parameters.buffers as u32,
@@ -127,26 +169,18 @@ impl Config {
             writes_at_once: parameters.full_block_writes == FullBlockWrites::AtOnce,
             address_blocks: parameters.address_blocks,
             other_inodes: parameters.other_inodes as usize,
-            layout: layout(parameters),
+            layout: layout(parameters, settings)?,
             shared_alarm: parameters.sleep_resolution == SleepResolution::Shared,
             minimum_out: parameters.minimum_time_out as u8,
             minimum_in: parameters.minimum_time_in as u8,
-            costs: Costs {
-                // Processor times are given for the processor of speed 1; the terminal and the disks do not get
-                // faster.
-                call: scaled(parameters.call_time),
-                block: scaled(if children { parameters.read_time } else { parameters.block_time }),
-                interrupt: scaled(parameters.interrupt_time),
-                copied_click: scaled(parameters.copy_time),
-                character: scaled(parameters.character_time),
-            },
+            costs: Costs::new(parameters, settings)?,
             line: Line {
                 // A character takes ten bits on the line.
                 character: Span::from_seconds(10.0 / parameters.baud as f64),
                 high_water: parameters.high_water,
                 low_water: parameters.low_water,
             },
-            disks: Disks::new(parameters),
+            disks: Disks::new(parameters, swap_start(parameters, settings)?),
             balanced: parameters.swapper == SwapperRule::Balanced,
             target_ready: parameters.target_ready,
             balance_wait: parameters.balance_wait as u8,
@@ -159,10 +193,10 @@ impl Config {
             page_modified: parameters.page_modified,
             // Children print nothing: their statistics begin at time zero.
             warm_up_on_output: !children && parameters.warm_up_on_output,
-            speed,
+            speed: parameters.cpu_speed,
             workload,
             sizes: sizes(parameters, settings)?,
-            text,
+            texts: [parameters.init_text, parameters.shell_text, parameters.text],
             system_sizes: [
                 parameters.init_size,
                 parameters.shell_size,
@@ -170,8 +204,10 @@ impl Config {
                 parameters.update_size,
             ],
             update_interval: parameters.update_interval,
+            report: parameters.string_length,
+            phase: parameters.clock_phase.given(),
         };
-        if children {
+        if config.layout == Layout::Contiguous && children {
             // One file: the span of the prototypes' files means nothing.
             config.disks.file_span = space(config.files().1, config.address_blocks);
         }
@@ -189,8 +225,9 @@ impl Config {
             ));
         }
         // An image and its text must be in memory together, or its process could never run.
-        let largest = self.sizes.iter().copied().max().unwrap_or(0) + self.text;
-        let first: u64 = self.system_sizes.iter().sum();
+        let text = self.texts[WORKERS_TEXT];
+        let largest = self.sizes.iter().copied().max().unwrap_or(0) + text;
+        let first = self.system_sizes.iter().chain(&self.texts[..WORKERS_TEXT]).sum::<u64>();
         if largest > self.memory {
             let remedy = format!(
                 "give at least the {largest} clicks of the largest process, its text included: no process can \
@@ -198,8 +235,17 @@ impl Config {
             );
             return Err(refuse!(settings, parameters.memory, &remedy));
         }
-        if self.page > 0 && self.text > 0 {
-            return Err(refuse!(settings, parameters.text, "give 0 with paging, where images share nothing"));
+        if self.page > 0 {
+            let remedy = "give 0 with paging, where images share nothing";
+            if parameters.text > 0 {
+                return Err(refuse!(settings, parameters.text, remedy));
+            }
+            if parameters.init_text > 0 {
+                return Err(refuse!(settings, parameters.init_text, remedy));
+            }
+            if parameters.shell_text > 0 {
+                return Err(refuse!(settings, parameters.shell_text, remedy));
+            }
         }
         if self.page > 0 && self.frames() <= u64::from(self.workers()) {
             let remedy =
@@ -207,19 +253,24 @@ impl Config {
             return Err(refuse!(settings, parameters.page_size, &remedy));
         }
         if first > self.memory {
-            let remedy =
-                format!("give at least the {first} clicks of init, the shell, the parent and update");
+            let remedy = format!(
+                "give at least the {first} clicks of init, the shell, the parent and update, texts included"
+            );
             return Err(refuse!(settings, parameters.memory, &remedy));
         }
         // Before it grows a worker is a copy of its parent: the larger of the two may be in the swap area.
         let workers = self.sizes.iter().map(|size| blocks((*size).max(self.parent_size())));
         let system = self.system_sizes.iter().map(|size| blocks(*size));
-        let needed: u64 = workers.chain(system).sum::<u64>() + blocks(self.text);
+        let texts = self.texts.iter().map(|size| blocks(*size));
+        let needed: u64 = workers.chain(system).chain(texts).sum();
         if needed > self.disks.swap_blocks {
             let remedy = format!("give at least the {needed} blocks that all images take together");
             return Err(refuse!(settings, parameters.swap_blocks, &remedy));
         }
         let (count, blocks) = self.files();
+        if let Layout::Given(places) = &self.layout {
+            return self.disks.check_places(parameters, settings, places, space(blocks, self.address_blocks));
+        }
         let places = if let Layout::Spaced { places } = self.layout { places.max(count) } else { count };
         self.disks.check(parameters, settings, places * space(blocks, self.address_blocks))
     }
@@ -237,11 +288,13 @@ impl Config {
             files,
             blocks,
             address_blocks: self.address_blocks,
-            layout: self.layout,
+            layout: self.layout.clone(),
             other_inodes: self.other_inodes,
             drive: self.disks.file_drive,
             start: self.disks.file_start,
             span: self.disks.file_span,
+            swap_drive: self.disks.swap_drive,
+            swap_start: self.disks.swap_start,
             buffers: self.buffers,
             read_ahead: self.read_ahead,
         }
@@ -293,22 +346,32 @@ impl Config {
     pub fn files(&self) -> (u64, u64) {
         match &self.workload {
             Workload::Prototypes(plan) => (self.sizes.len() as u64, plan.file_blocks),
-            Workload::Children(plan) => (1, plan.file_blocks),
+            Workload::Children(plan) => (plan.files, plan.file_blocks),
         }
     }
 
-    /// The shared text, if there is one: it lies at the beginning of the swap area.
+    /// The text table: [`INIT_TEXT`], [`SHELL_TEXT`] and [`WORKERS_TEXT`], of which nobody uses one without length.
     pub fn texts(&self) -> Vec<Text> {
-        let text = Text { size: self.text, swap: None, memory: None, users: 0, loaded: 0 };
-        if self.text > 0 { vec![text] } else { Vec::new() }
+        let text = |size| Text { size, swap: None, memory: None, users: 0, loaded: 0 };
+        self.texts.map(text).into()
+    }
+
+    /// The number of a text, if it has any length.
+    fn text(&self, number: usize) -> Option<usize> {
+        (self.texts[number] > 0).then_some(number)
+    }
+
+    /// Time of the clock at the start.
+    pub fn clock_phase(&self, streams: &Streams) -> Span {
+        // A stream of its own: another phase changes no other draw of the run.
+        let drawn = || TURN_S as f64 * streams.stream(Component("clock"), 0).uniform();
+        Span::from_seconds(self.phase.unwrap_or_else(drawn))
     }
 
     /// The process table when the system is up: swapper, `init`, shell, `update`, and the parent of the workers.
     pub fn first_processes(&self, streams: &Streams) -> Vec<Process> {
-        const INIT: usize = 1;
         const SHELL: usize = 2;
         let [init, shell, _, update_size] = self.system_sizes;
-        let waiter = || Program::script([Step::Wait]);
         let update = Program::Update { interval: self.update_interval, synced: false };
         let mut swapper = Process::new(Role::System, 0, 0, Program::script([]));
         swapper.mode = Mode::System;
@@ -316,17 +379,18 @@ impl Config {
         // Without an image of its own `update` cannot be swapped: it counts as part of the kernel.
         (swapper.locked, update.locked) = (true, update_size == 0);
         let parent = Process::new(Role::System, SHELL, self.parent_size(), self.parent(streams));
-        let init = Process::new(Role::System, 0, init, waiter());
-        let shell = Process::new(Role::System, INIT, shell, waiter());
+        let mut init = Process::new(Role::System, 0, init, Program::Init);
+        let mut shell = Process::new(Role::System, INIT, shell, Program::script([Step::Wait]));
+        (init.text, shell.text) = (self.text(INIT_TEXT), self.text(SHELL_TEXT));
         vec![swapper, init, shell, update, parent]
     }
 
-    /// The program of the parent: it forks every worker, then waits for all of them.
+    /// The program of the parent: it forks every worker, waits for all of them, and prints how long that took.
     fn parent(&self, streams: &Streams) -> Program {
         // All workers are forked before the parent waits for any, so that they run at the same time.
         let births = self.sizes.iter().enumerate().map(|(number, size)| {
             let number = number as u32;
-            let text = (self.text > 0).then_some(0);
+            let text = self.text(WORKERS_TEXT);
             // A fork copies the parent, so that only another length or a text needs an `exec`.
             let grows = *size != self.parent_size() || text.is_some();
             let first = grows.then_some(Step::Grow { to: *size, text });
@@ -344,19 +408,80 @@ impl Config {
             Step::Fork(Box::new(Birth { role: Role::Worker(number), program }))
         });
         let waits = self.sizes.iter().map(|_| Step::Wait);
-        Program::script(births.chain(waits))
+        Program::script(births.chain(waits).chain([Step::Print(self.report), Step::Finish]))
     }
 }
 
 /// Places of the files for the workload.
-fn layout(parameters: &Parameters) -> Layout {
-    match parameters.file_layout {
-        // The one file of the children lies in one piece, and takes what it takes.
-        _ if parameters.workload == WorkloadName::Children => Layout::Contiguous,
+fn layout(parameters: &Parameters, settings: &Settings) -> Result<Layout, ParameterError> {
+    if parameters.workload == WorkloadName::Children {
+        let places = file_places(parameters, settings)?;
+        // A single file lies in one piece, and takes what it takes.
+        return Ok(if places.is_empty() { Layout::Contiguous } else { Layout::Given(places) });
+    }
+    Ok(match parameters.file_layout {
         FileLayout::Contiguous => Layout::Contiguous,
         FileLayout::Scattered => Layout::Scattered,
         FileLayout::Spaced => Layout::Spaced { places: parameters.file_places },
+    })
+}
+
+/// Places of the children's files; none for the one file that has no place of its own.
+fn file_places(parameters: &Parameters, settings: &Settings) -> Result<Vec<FilePlace>, ParameterError> {
+    let place = |given: &Value| match given {
+        Value::Array(list) => list.iter().map(Value::as_u64).collect::<Option<_>>().map(FilePlace::Blocks),
+        first => first.as_u64().map(FilePlace::From),
+    };
+    let places = match &parameters.shared_file_places {
+        Value::String(word) if word == "cylinder" => Some(Vec::new()),
+        Value::Array(list) if !list.is_empty() => list.iter().map(place).collect(),
+        _ => None,
+    };
+    places.ok_or_else(|| {
+        let remedy = "give cylinder, or a list with the first block or the list of all blocks of each file";
+        refuse!(settings, parameters.shared_file_places, remedy)
+    })
+}
+
+/// First block of the swap area, if it is not that of a cylinder.
+fn swap_start(parameters: &Parameters, settings: &Settings) -> Result<Option<u64>, ParameterError> {
+    match &parameters.swap_start {
+        Value::String(word) if word == "cylinder" => Ok(None),
+        given => match given.as_u64().filter(|block| *block <= FARTHEST) {
+            Some(block) => Ok(Some(block)),
+            None => Err(refuse!(
+                settings,
+                parameters.swap_start,
+                &format!("give the number of a block from 0 to {FARTHEST}, or cylinder")
+            )),
+        },
     }
+}
+
+/// Order of the blocks that children read.
+fn read_order(parameters: &Parameters, settings: &Settings) -> Result<ReadOrder, ParameterError> {
+    let blocks = parameters.shared_file_blocks;
+    let list = |given: &Value| -> Option<Vec<u64>> {
+        let numbers = given.as_array()?.iter().map(|n| n.as_u64().filter(|block| *block < blocks));
+        numbers.collect::<Option<Vec<u64>>>().filter(|list| !list.is_empty())
+    };
+    let order = match &parameters.read_order {
+        Value::String(word) if word == "random" => Some(ReadOrder::Random),
+        Value::String(word) if word == "sequential" => Some(ReadOrder::Sequential),
+        given => match given.as_array() {
+            Some(lists) if lists.first().is_some_and(Value::is_array) => {
+                lists.iter().map(list).collect::<Option<_>>().map(ReadOrder::Listed)
+            }
+            _ => list(given).map(|list| ReadOrder::Listed(vec![list])),
+        },
+    };
+    order.ok_or_else(|| {
+        let remedy = format!(
+            "give random, sequential, or lists of block numbers from 0 to {}",
+            blocks.saturating_sub(1)
+        );
+        refuse!(settings, parameters.read_order, &remedy)
+    })
 }
 
 /// Length of each worker's image without its text: one for all, or a list that is dealt to them in turn.
@@ -381,6 +506,14 @@ fn sizes(parameters: &Parameters, settings: &Settings) -> Result<Vec<u64>, Param
     Ok(dealt.iter().cycle().take(processes).map(|size| size - text).collect())
 }
 
+/// Places in the text table.
+const INIT_TEXT: usize = 0;
+const SHELL_TEXT: usize = 1;
+const WORKERS_TEXT: usize = 2;
+
+/// The highest number of a block that may be given: no drive has more.
+const FARTHEST: u64 = 10_000_000_000;
+
 /// The longest image that the simulation takes; the PDP-11 itself addresses 1024 clicks, twice that with separate
 /// instructions and data [click].
 const LARGEST: u64 = 1 << 20;
@@ -397,14 +530,16 @@ const COMPUTE_LOOPS: [(u64, [f64; 4]); 5] = [
 ];
 
 impl Children {
-    fn new(parameters: &Parameters) -> Children {
-        Children {
+    fn new(parameters: &Parameters, settings: &Settings) -> Result<Children, ParameterError> {
+        Ok(Children {
             cycles: parameters.cycles,
             compute: parameters.cycle_time,
             reads: parameters.reads,
+            files: file_places(parameters, settings)?.len().max(1) as u64,
             file_blocks: parameters.shared_file_blocks,
+            order: read_order(parameters, settings)?,
             pause: parameters.cycle_pause,
-        }
+        })
     }
 }
 

@@ -5,6 +5,7 @@ use thinktime_engine::controller::{Controller, Policy};
 use thinktime_engine::disk::{Geometry, Rotation, Transfer};
 use thinktime_engine::{Calendar, Component, Span, Streams};
 
+use super::files::FilePlace;
 use super::meters::Counts;
 use super::parameters::{CylinderCrossing, DiskModel, Parameters};
 use super::units::{BLOCK_BYTES, DISKS};
@@ -84,7 +85,8 @@ fn geometry(parameters: &Parameters) -> Geometry {
 }
 
 impl Disks {
-    pub fn new(parameters: &Parameters) -> Disks {
+    /// The drives of `parameters`; the swap area begins at block `swap_start`, or at a cylinder of the parameters.
+    pub fn new(parameters: &Parameters, swap_start: Option<u64>) -> Disks {
         let geometry = geometry(parameters);
         let drives = parameters.drives as u32;
         // On a machine with one drive everything lies on that.
@@ -100,7 +102,7 @@ impl Disks {
                 pause: Span::from_seconds(parameters.interrupt_time),
             },
             swap_drive: drive(parameters.swap_drive),
-            swap_start: parameters.swap_cylinder * per_cylinder,
+            swap_start: swap_start.unwrap_or(parameters.swap_cylinder * per_cylinder),
             swap_blocks: parameters.swap_blocks,
             file_drive: drive(parameters.file_drive),
             file_start: parameters.file_cylinder * per_cylinder,
@@ -115,6 +117,7 @@ impl Disks {
         settings: &Settings,
         files: u64,
     ) -> Result<(), ParameterError> {
+        self.check_swap_area(parameters, settings)?;
         if files > self.file_span {
             let remedy = format!("give at least the {files} blocks of all files, or fewer or smaller files");
             return Err(refuse!(settings, parameters.file_span, &remedy));
@@ -123,11 +126,6 @@ impl Disks {
         let files_end = self.file_start + self.file_span;
         let cylinder = |block: u64| self.geometry.cylinder(block);
         let swap_end = self.swap_start + self.swap_blocks;
-        if swap_end > size {
-            let remedy =
-                format!("give a swap area that ends within the drive's {size} blocks, not at {swap_end}");
-            return Err(refuse!(settings, parameters.swap_blocks, &remedy));
-        }
         if files_end > size {
             let remedy = format!(
                 "give a span of files that ends within the drive's {size} blocks, not at {files_end}, or a lower \
@@ -138,6 +136,14 @@ impl Disks {
         let apart = swap_end <= self.file_start || files_end <= self.swap_start;
         // Overlapping areas would corrupt nothing here, but shorten the seeks between them.
         if self.swap_drive == self.file_drive && !apart {
+            if !parameters.swap_start.is_string() {
+                let remedy = format!(
+                    "give a block from {files_end} on: on the same drive the files take blocks {} to {}",
+                    self.file_start,
+                    files_end - 1
+                );
+                return Err(refuse!(settings, parameters.swap_start, &remedy));
+            }
             let remedy = format!(
                 "give a cylinder from {} on: on the same drive the files take cylinders {} to {}",
                 cylinder(files_end) + 1,
@@ -145,6 +151,59 @@ impl Disks {
                 cylinder(files_end)
             );
             return Err(refuse!(settings, parameters.swap_cylinder, &remedy));
+        }
+        Ok(())
+    }
+
+    fn check_swap_area(&self, parameters: &Parameters, settings: &Settings) -> Result<(), ParameterError> {
+        let (size, end) = (self.geometry.blocks(), self.swap_start + self.swap_blocks);
+        if end <= size {
+            return Ok(());
+        }
+        let remedy = format!("give a swap area that ends within the drive's {size} blocks, not at {end}");
+        Err(refuse!(settings, parameters.swap_blocks, &remedy))
+    }
+
+    /// Refuses places of files, of `space` blocks each, that overlap, or reach into the swap area or over the end of
+    /// their drive.
+    pub fn check_places(
+        &self,
+        parameters: &Parameters,
+        settings: &Settings,
+        places: &[FilePlace],
+        space: u64,
+    ) -> Result<(), ParameterError> {
+        self.check_swap_area(parameters, settings)?;
+        let refuse = |remedy: &str| Err(refuse!(settings, parameters.shared_file_places, remedy));
+        let mut pieces = Vec::new();
+        for place in places {
+            match place {
+                FilePlace::From(first) => pieces.push((*first, first.saturating_add(space))),
+                FilePlace::Blocks(blocks) if blocks.len() as u64 == space => {
+                    pieces.extend(blocks.iter().map(|block| (*block, block.saturating_add(1))));
+                }
+                FilePlace::Blocks(_) => {
+                    return refuse(&format!(
+                        "give {space} blocks for each file: those of shared_file_blocks, and its blocks of addresses"
+                    ));
+                }
+            }
+        }
+        pieces.sort_unstable();
+        let size = self.geometry.blocks();
+        if pieces.last().is_some_and(|(_, end)| *end > size) {
+            return refuse(&format!("give blocks below {size}, the end of the drive"));
+        }
+        if pieces.windows(2).any(|two| two[0].1 > two[1].0) {
+            return refuse("give each block of the drive to one file, and once");
+        }
+        let (from, to) = (self.swap_start, self.swap_start + self.swap_blocks);
+        let inside = |(first, end): &(u64, u64)| *first < to && from < *end;
+        if self.swap_drive == self.file_drive && pieces.iter().any(inside) {
+            return refuse(&format!(
+                "give blocks outside the swap area, which has those from {from} to {} of the same drive",
+                to - 1
+            ));
         }
         Ok(())
     }

@@ -20,8 +20,16 @@ const SUPERBLOCK: u64 = 1;
 /// Blocks before the i-nodes.
 const BEFORE_INODES: u64 = 2;
 
+/// Numbers of the blocks of the swap area begin here among those that have buffers: above any place on a drive.
+const SWAP_AREA: u64 = 1 << 48;
+
+/// Number by which the buffers know block `place` of the swap area.
+pub(super) fn swap_block(place: u64) -> u64 {
+    SWAP_AREA + place
+}
+
 /// Order of the files in their part of the disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Layout {
     /// One after another.
     Contiguous,
@@ -29,6 +37,27 @@ pub(super) enum Layout {
     Spaced { places: u64 },
     /// Each block anywhere.
     Scattered,
+    /// Each file at a place of its own.
+    Given(Vec<FilePlace>),
+}
+
+/// Place of a file on its drive, its blocks of addresses included.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum FilePlace {
+    /// One block after another, from this one on.
+    From(u64),
+    /// Each block of a file.
+    Blocks(Vec<u64>),
+}
+
+impl FilePlace {
+    /// Numbers of the blocks of a file of `space` blocks.
+    fn blocks(&self, space: u64) -> Vec<u64> {
+        match self {
+            FilePlace::From(first) => (*first..*first + space).collect(),
+            FilePlace::Blocks(blocks) => blocks.clone(),
+        }
+    }
 }
 
 /// A file, its blocks one after another, each block of addresses before those that it addresses.
@@ -63,6 +92,10 @@ pub(super) struct FilesPlan {
     pub start: u64,
     /// Blocks from there on for the files [block].
     pub span: u64,
+    /// Drive of the swap area.
+    pub swap_drive: u32,
+    /// First block of the swap area on its drive.
+    pub swap_start: u64,
     /// Block buffers.
     pub buffers: u32,
     /// Whether blocks are read in advance.
@@ -107,9 +140,10 @@ pub(super) fn space(blocks: u64, address_blocks: bool) -> u64 {
     if address_blocks && blocks > DIRECT { blocks + blocks.div_ceil(ADDRESSES) } else { blocks }
 }
 
-/// Where the blocks of `files` files of `space` blocks each are in a span of `span`: at even distances, the files in
-/// random order, or each block anywhere.
-fn places(layout: Layout, files: u64, space: u64, span: u64, streams: &Streams) -> Vec<u64> {
+/// Where the blocks of the files, of `space` blocks each, are on their drive: one after another, at even distances with
+/// the files in random order, each block anywhere, or as given.
+fn places(plan: &FilesPlan, space: u64, streams: &Streams) -> Vec<u64> {
+    let &FilesPlan { files, start, span, .. } = plan;
     // A stream of its own: another layout changes no other draw of the run.
     let mut stream = streams.stream(Component("layout"), 0);
     let mut shuffled = |count: u64| {
@@ -120,29 +154,30 @@ fn places(layout: Layout, files: u64, space: u64, span: u64, streams: &Streams) 
         }
         order
     };
-    match layout {
+    let numbers: Vec<u64> = match &plan.layout {
         Layout::Contiguous => (0..files * space).collect(),
         Layout::Spaced { places } => {
-            let order = shuffled(places.max(files));
+            let order = shuffled((*places).max(files));
             let distance = span / order.len() as u64;
             let firsts = order.iter().take(files as usize).map(|place| place * distance);
             firsts.flat_map(|first| first..first + space).collect()
         }
         // All of the span is shuffled, though files take only the first places: each block is anywhere in it.
         Layout::Scattered => shuffled(span),
-    }
+        Layout::Given(places) => return places.iter().flat_map(|place| place.blocks(space)).collect(),
+    };
+    numbers.into_iter().map(|number| start + number).collect()
 }
 
 impl Files {
     pub fn new(plan: FilesPlan, streams: &Streams) -> Files {
-        let FilesPlan { files, blocks, start, .. } = plan;
+        let FilesPlan { files, blocks, .. } = plan;
         let space = space(blocks, plan.address_blocks);
         let file = |number| File { first: number * space, blocks, last: None, used: false };
-        let places = places(plan.layout, files, space, plan.span, streams);
         Files {
             cache: BufferCache::new(plan.buffers),
             files: (0..files).map(file).collect(),
-            places: places.into_iter().map(|place| start + place).collect(),
+            places: places(&plan, space, streams),
             transferring: vec![Transferring::No; plan.buffers as usize],
             plan,
         }
@@ -265,7 +300,11 @@ impl Files {
     fn begin_transfer(&mut self, buffer: Buffer, block: u64, how: Transferring, io: &mut Io) {
         self.transferring[buffer.0 as usize] = how;
         // The buffer is the customer: it has one transfer at most at a time, as the controller demands.
-        let ask = Ask { customer: buffer.0, drive: self.plan.drive, block, blocks: 1 };
+        let (drive, block) = match block.checked_sub(SWAP_AREA) {
+            Some(place) => (self.plan.swap_drive, self.plan.swap_start + place),
+            None => (self.plan.drive, block),
+        };
+        let ask = Ask { customer: buffer.0, drive, block, blocks: 1 };
         io.disks.arrive(ask, io.calendar);
     }
 

@@ -1,20 +1,18 @@
-//! The kernel as it runs: who has the processor, who sleeps on what, and the clock.
+//! The kernel as it runs: its tables, who sleeps on what, and the clock.
 
 use thinktime_engine::controller::Controller;
 use thinktime_engine::memory::FirstFit;
 use thinktime_engine::{Calendar, LawViolation, Laws, Model, Priority, Slot, Span, Time};
 
-use super::calls::Call;
 use super::config::Config;
 use super::files::Files;
 use super::meters::{Meters, Observed, Readings};
 use super::paging::Frames;
-use super::process::{LONGEST, Process, SWAPPER, Text, next_to_run};
-use super::states::{Channel, Flow, Mode, Role, Status, priority};
+use super::process::{LONGEST, Process, SWAPPER, Text};
+use super::states::{Channel, Current, Mode, Role, Search, Status, priority};
 use super::swapper::Swapper;
 use super::terminal::Terminal;
 use super::units::{CLOCK, DISKS, PROCESSOR, SAMPLE, TERMINAL, blocks};
-use super::workload::Step;
 use crate::kernel::{Amount, Monitor, Replication, Simulated};
 
 /// Clock interrupts per second.
@@ -25,34 +23,27 @@ const SYSTEM_PROCESSES: u32 = 5;
 const DECAY: u8 = 10;
 /// Seconds after which the clock looks for another process anyway.
 // `clock.c` sets `runrun` whenever the two low bits of the time are zero.
-const TURN_S: u64 = 4;
-
-/// The process that has the processor.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Current {
-    /// Its place in the process table.
-    pub process: usize,
-    /// Since when its processor time is counted.
-    pub since: Time,
-}
+pub(super) const TURN_S: u64 = 4;
 
 /// The whole simulated system: processor, memory, disks and terminal, and the kernel's tables.
 pub(super) struct Machine<'a, M> {
     /// The configuration.
     pub config: &'a Config,
-    /// The process table; entries are never used again.
+    /// The process table. Entries of those who have exited and were waited for are used again, the first first.
     pub processes: Vec<Process>,
-    /// The process that has the processor; none: it idles.
+    /// The process that has the processor; none: it idles, or searches.
     pub current: Option<Current>,
+    /// The search for the next process that is under way, if it takes time.
+    pub search: Option<Search>,
     /// Where the search for the next to run begins.
     // The search begins after the last one chosen: equal priorities go round the table.
-    last: usize,
+    pub last: usize,
     /// Priority at which the current process was chosen (`curpri`).
-    current_priority: i16,
+    pub current_priority: i16,
     /// Somebody may deserve the processor more (`runrun`).
-    reconsider: bool,
+    pub reconsider: bool,
     /// Processor time of interrupts that is still to be taken from the current process.
-    interrupts: Span,
+    pub interrupts: Span,
     /// Main memory without the kernel [click].
     pub memory: FirstFit,
     /// The swap area [block].
@@ -61,7 +52,7 @@ pub(super) struct Machine<'a, M> {
     pub swapper: Swapper,
     /// With paging, in place of `memory`.
     pub frames: Frames,
-    /// Pure texts: one at most.
+    /// Pure texts.
     pub texts: Vec<Text>,
     /// The controller and its drives.
     pub disks: Controller,
@@ -69,14 +60,16 @@ pub(super) struct Machine<'a, M> {
     pub files: Files,
     /// The terminal that all workers write to.
     pub terminal: Terminal,
-    /// Clock interrupts since the start.
+    /// Time of the clock at the start.
+    phase: Span,
+    /// Clock interrupts, counted from when the clock showed zero.
     ticks: u64,
-    /// Seconds that the clock has shown.
+    /// Seconds that the clock shows.
     pub seconds: u64,
     /// When the next of the old sleepers is woken (`tout`).
     pub time_out: u64,
-    /// Workers that have not exited.
-    pub workers: u32,
+    /// The parent has printed: the run ends.
+    pub over: bool,
     /// Workers that have not yet written to the terminal.
     pub unseen: u32,
     /// Counters and times.
@@ -98,10 +91,12 @@ impl<'a, M: Monitor> Simulated<'a, M> for Machine<'a, M> {
 
     fn new(config: &'a Config, replication: &Replication, monitor: &'a mut M) -> Self {
         let &Replication { streams, interval, .. } = replication;
+        let phase = config.clock_phase(&streams);
         let mut machine = Machine {
             config,
             processes: Vec::new(),
             current: None,
+            search: None,
             last: SWAPPER,
             current_priority: priority::LOWEST,
             reconsider: false,
@@ -114,10 +109,11 @@ impl<'a, M: Monitor> Simulated<'a, M> for Machine<'a, M> {
             disks: config.disks.controller(config.buffers, config.workers() + SYSTEM_PROCESSES, &streams),
             files: Files::new(config.files_plan(), &streams),
             terminal: Terminal::new(config.line),
-            ticks: 0,
-            seconds: 0,
+            phase,
+            ticks: (u128::from(phase.0) * u128::from(HERTZ) / 1_000_000_000) as u64,
+            seconds: phase.0 / 1_000_000_000,
             time_out: 0,
-            workers: 0,
+            over: false,
             unseen: 0,
             meters: Meters::new(),
             interval,
@@ -128,7 +124,6 @@ impl<'a, M: Monitor> Simulated<'a, M> for Machine<'a, M> {
         for process in config.first_processes(&streams) {
             machine.boot(process);
         }
-        machine.workers = config.workers();
         machine.unseen = config.workers();
         machine
     }
@@ -157,6 +152,16 @@ impl<M: Monitor> Machine<'_, M> {
     /// A process that stands in memory when the system comes up.
     fn boot(&mut self, mut process: Process) {
         process.loaded = true;
+        if let Some(text) = process.text.take() {
+            // Its copy in the swap area is made when the first of its users begins it, in `xalloc`.
+            self.place_text(text, Time::ZERO);
+            if self.texts[text].memory.is_none() {
+                self.texts[text].memory = self.memory.take(Time::ZERO, self.texts[text].size);
+            }
+            self.texts[text].users += 1;
+            self.texts[text].loaded += 1;
+            process.text = Some(text);
+        }
         if process.size > 0 && self.config.page > 0 {
             process.swap = self.swap_area.take(Time::ZERO, blocks(process.size));
         } else if process.size > 0 {
@@ -177,7 +182,7 @@ impl<M: Monitor> Machine<'_, M> {
     }
 
     /// `sleep`: gives up the processor until `channel` is woken.
-    fn sleep(&mut self, p: usize, channel: Channel, priority: i16, now: Time) {
+    pub fn sleep(&mut self, p: usize, channel: Channel, priority: i16, now: Time) {
         let sleeper = &mut self.processes[p];
         sleeper.channel = Some(channel);
         sleeper.priority = priority;
@@ -213,156 +218,11 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
-    /// `setpri`: sets the priority of a process that returns to user mode.
-    fn set_user_priority(&mut self, p: usize) {
-        let priority = self.processes[p].user_priority();
-        self.processes[p].priority = priority;
-        // As in Sixth Edition, whose comparison is this way round: a worse priority makes the kernel look again.
-        self.reconsider |= priority > self.current_priority;
-    }
-
-    /// `swtch`: gives the processor to who deserves it, until one has something to compute or nobody has.
-    fn dispatch(&mut self, calendar: &mut Calendar) {
-        // A process may sleep again at once without having computed: then the next one is tried.
-        while self.current.is_none() {
-            self.reconsider = false;
-            let Some(p) = next_to_run(&self.processes, self.last) else { return };
-            let now = calendar.now();
-            self.last = p;
-            self.current_priority = self.processes[p].priority;
-            self.current = Some(Current { process: p, since: now });
-            self.meters.processor_taken(now);
-            // The first time that the worker has the processor after its pause.
-            if let Some(interaction) = &mut self.processes[p].interaction {
-                interaction.first_service.get_or_insert(now);
-            }
-            self.event(now, "slice_start", p, None);
-            self.run(p, calendar);
-        }
-    }
-
-    /// The current process goes on until it has to compute, or gives the processor up.
-    fn run(&mut self, p: usize, calendar: &mut Calendar) {
-        loop {
-            let now = calendar.now();
-            let left = self.processes[p].left;
-            // Steps that cost nothing could follow one another for ever, without an event.
-            if !calendar.spend(u64::from(left == Span::ZERO)) {
-                return;
-            }
-            if left > Span::ZERO {
-                // Interrupts that were charged to this process come before its own time.
-                calendar.set(PROCESSOR, now + self.interrupts + left, Priority::Completion);
-                return;
-            }
-            // The swapper has no program: its state is in `swapper`.
-            let flow = if p == SWAPPER { self.swap_processes(calendar) } else { self.proceed(p, calendar) };
-            match flow {
-                Flow::Compute(span) => self.processes[p].left = span,
-                Flow::Sleep(channel, priority) => {
-                    self.sleep(p, channel, priority, now);
-                    self.give_up(now);
-                    return;
-                }
-                Flow::Away => {
-                    self.give_up(now);
-                    return;
-                }
-                // Back to user mode: here alone the kernel looks whether somebody deserves the processor
-                // more.
-                Flow::Done => {
-                    self.processes[p].call = None;
-                    self.processes[p].mode = Mode::User;
-                    self.set_user_priority(p);
-                    if self.reconsider {
-                        self.give_up(now);
-                        return;
-                    }
-                }
-            }
-        }
-    }
-
-    /// Takes the processor from the current process.
-    fn give_up(&mut self, now: Time) {
-        if let Some(current) = self.current.take() {
-            self.meters.processor_idle(now);
-            self.event(now, "slice_end", current.process, None);
-        }
-    }
-
-    /// The current process goes on in its system call, or begins its next step.
-    fn proceed(&mut self, p: usize, calendar: &mut Calendar) -> Flow {
-        if self.processes[p].call.is_some() {
-            return self.call(p, calendar);
-        }
-        match self.processes[p].program.next() {
-            Step::Compute(span) => {
-                self.processes[p].mode = Mode::User;
-                Flow::Compute(self.config.scaled(span))
-            }
-            Step::Exit => self.exit(p, calendar.now()),
-            step => {
-                if matches!(step, Step::Pause(_)) {
-                    // The response ends where the pause is asked for, before the time of the system call.
-                    self.interaction_ends(p, calendar.now());
-                }
-                self.processes[p].mode = Mode::System;
-                self.processes[p].call = Call::of(step);
-                Flow::Compute(self.config.costs.call)
-            }
-        }
-    }
-
-    /// Books the processor time that the current process has had since the last call.
-    fn account(&mut self, now: Time) {
-        let Some(current) = &mut self.current else { return };
-        let (passed, interrupts) = (now.since(current.since), self.interrupts);
-        current.since = now;
-        // Interrupts come first: their time is the system's, and the process waits for it.
-        let stolen = passed.min(interrupts);
-        self.interrupts -= stolen;
-        self.meters.charge_mode(Mode::System, stolen);
-        let had = passed - stolen;
-        let process = &mut self.processes[current.process];
-        process.left -= had;
-        if let Some(interaction) = &mut process.interaction {
-            interaction.service += had;
-        }
-        process.active |= process.mode == Mode::User && had > Span::ZERO;
-        self.meters.charge_mode(process.mode, had);
-    }
-
-    /// Charges a disk interrupt to the current process; an idle processor serves it in idle time.
-    fn steal(&mut self, calendar: &mut Calendar) {
-        if self.current.is_some() && self.config.costs.interrupt > Span::ZERO {
-            self.account(calendar.now());
-            self.interrupts += self.config.costs.interrupt;
-            // What the process has left ends later by the time of the interrupt.
-            let left = self.current.map_or(Span::ZERO, |current| self.processes[current.process].left);
-            calendar.set(PROCESSOR, calendar.now() + self.interrupts + left, Priority::Completion);
-        }
-    }
-
-    /// End of an interrupt: another process may deserve the processor more than one in user mode.
-    fn after_interrupt(&mut self, calendar: &mut Calendar) {
-        if let Some(current) = self.current {
-            // In system mode the kernel goes on: `runrun` is looked at on its way back to the user.
-            if !self.reconsider || self.processes[current.process].mode == Mode::System {
-                return;
-            }
-            self.account(calendar.now());
-            calendar.clear(PROCESSOR);
-            self.give_up(calendar.now());
-        }
-        self.dispatch(calendar);
-    }
-
     /// A clock interrupt (`clock.c`).
     fn tick(&mut self, calendar: &mut Calendar) {
         self.ticks += 1;
         // Computed from the number of the tick: a sum of rounded sixtieths would drift.
-        calendar.set(CLOCK, Self::time_of_tick(self.ticks + 1), Priority::Arrival);
+        calendar.set(CLOCK, self.time_of_tick(self.ticks + 1), Priority::Arrival);
         // Before the process is charged: the meters see the state in which the interrupt found the machine.
         self.meters.tick(&self.observed());
         if let Some(current) = self.current {
@@ -378,8 +238,9 @@ impl<M: Monitor> Machine<'_, M> {
     }
 
     /// Time of a clock interrupt by its number.
-    fn time_of_tick(tick: u64) -> Time {
-        Time((u128::from(tick) * 1_000_000_000 / u128::from(HERTZ)) as u64)
+    fn time_of_tick(&self, tick: u64) -> Time {
+        // The next tick is never before the start: `ticks` are those that the clock had had by then.
+        Time((u128::from(tick) * 1_000_000_000 / u128::from(HERTZ)) as u64 - self.phase.0)
     }
 
     /// Work of the clock once per second (`clock.c`).
@@ -392,6 +253,9 @@ impl<M: Monitor> Machine<'_, M> {
         self.reconsider |= self.seconds % TURN_S == 0;
         for p in 0..self.processes.len() {
             let process = &mut self.processes[p];
+            if process.status == Status::Gone {
+                continue;
+            }
             process.resident = (process.resident + 1).min(LONGEST);
             // Linear decay: 10 of at most 60 ticks a second. A process with more than a sixth of the
             // processor keeps sinking.
@@ -423,7 +287,10 @@ impl<M: Monitor> Machine<'_, M> {
     /// State of processor and disks that a clock interrupt finds.
     fn observed(&self) -> Observed {
         Observed {
-            mode: self.current.map(|current| self.processes[current.process].mode),
+            mode: match self.search {
+                Some(_) => Some(Mode::System),
+                None => self.current.map(|current| self.processes[current.process].mode),
+            },
             drives: std::array::from_fn(|drive| {
                 (drive as u32) < self.config.disks.drives && self.disks.drive_busy(drive as u32)
             }),
@@ -487,7 +354,7 @@ impl<M: Monitor> Machine<'_, M> {
 
 impl<M: Monitor> Model for Machine<'_, M> {
     fn start(&mut self, calendar: &mut Calendar) {
-        calendar.set(CLOCK, Self::time_of_tick(1), Priority::Arrival);
+        calendar.set(CLOCK, self.time_of_tick(self.ticks + 1), Priority::Arrival);
         if M::LISTENS {
             calendar.set(SAMPLE, Time::ZERO + self.interval, Priority::Observation);
         }
@@ -498,8 +365,9 @@ impl<M: Monitor> Model for Machine<'_, M> {
         match slot {
             PROCESSOR => {
                 self.account(calendar.now());
-                if let Some(current) = self.current {
-                    self.run(current.process, calendar);
+                match self.current {
+                    Some(current) => self.run(current.process, calendar),
+                    None => self.search_ends(calendar),
                 }
             }
             CLOCK => self.tick(calendar),
@@ -525,6 +393,6 @@ impl<M: Monitor> Model for Machine<'_, M> {
     }
 
     fn is_over(&self) -> bool {
-        self.workers == 0
+        self.over
     }
 }

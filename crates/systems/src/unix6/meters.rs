@@ -58,7 +58,7 @@ pub(super) struct Counts {
     pub block_writes: u64,
     /// Images read from the swap area.
     pub swap_ins: u64,
-    /// Images written to the swap area.
+    /// Images written to the swap area, those of `fork` included.
     pub swap_outs: u64,
     /// Length of these images together [click].
     swapped_clicks: u64,
@@ -100,6 +100,9 @@ pub(super) struct Totals {
     pub user: u128,
     /// Processor time in system mode [ns].
     pub system: u128,
+    /// Part of it outside processes: in process 0, which swaps, and on whose stack the next process is searched for
+    /// [ns].
+    pub outside: u128,
     /// Clock interrupts by state of the processor ([`MODES`]) and of the drives ([`DRIVE_STATES`]).
     pub ticks: [[u64; DRIVE_STATES.len()]; MODES.len()],
     /// Clock interrupts by length of the controller's queue.
@@ -202,6 +205,12 @@ impl Meters {
             Mode::System => &mut self.totals.system,
         };
         *sum += u128::from(time.0);
+    }
+
+    /// Adds processor time of the kernel outside processes.
+    pub fn charge_outside(&mut self, time: Span) {
+        self.charge_mode(Mode::System, time);
+        self.totals.outside += u128::from(time.0);
     }
 
     /// Counts what a clock interrupt finds.

@@ -11,9 +11,14 @@
 //!   are that the thesis leaves open: who sleeps on `runin` looks again at each second of the clock and when a
 //!   process begins to wait with a priority from zero up; who sleeps on `runout`, when somebody who is out becomes
 //!   ready or a swap-out is done. Among those who wait for something slow the first of the table leaves.
-//! - **Processor** ([`machine`], [`process`], [`states`]): `swtch`, `setpri` and `clock.c`: a clock of 60 Hz, recent processor
-//!   time in ticks, which falls by ten a second; priority 100 and a sixteenth of it, at most 127; the kernel is not
-//!   preempted, a process in user mode is as soon as a better one is ready.
+//! - **Processor** ([`processor`], [`machine`], [`process`], [`states`]): `swtch`, `setpri` and `clock.c`: a clock of 60 Hz,
+//!   whose phase is random, recent processor time in ticks, which falls by ten a second; priority 100 and a sixteenth
+//!   of it, at most 127; the kernel is not preempted, a process in user mode is as soon as a better one is ready. A
+//!   search for the next process takes time of its own, outside all processes.
+//! - **Birth and end** ([`system_calls`]): `newproc` leaves the priority of the table entry as it was, so that a new child
+//!   runs at once; `exit` writes the user structure to a block of the swap area, through the block buffers, and wakes
+//!   `init` as well as the parent; `wait` reads that block. The run ends when the parent of the workers has waited for
+//!   them and has printed.
 //! - **Events**: all who sleep on one are woken; who comes too late sleeps again.
 //! - **Files** ([`files`], [`block_io`], [`system_calls`]): `bio.c`, `subr.c`, `rdwri.c`: buffers by least recent use, delayed writes,
 //!   partial blocks read first, read-ahead, blocks of addresses; `update` writes i-nodes and superblock while it
@@ -36,16 +41,15 @@
 //! - *Swap times*: a transfer over the end of a cylinder costs a seek to the next one, as the thesis calculates
 //!   (section 3.2), and no wait until its first block comes round.
 //! - *Which request is next* is chosen when a transfer ends, and begins when its interrupt has been served.
-//! - *A transfer between memory and the swap area of two pieces* (text and the rest) takes two places in memory,
-//!   where Sixth Edition asks for one.
 //! - *No swap space*: Sixth Edition panics; here the process, or the swapper, tries again a second later.
 //!
 //! [`paging`] and the balancing swapper are not Sixth Edition's: they are there to compare with.
 //!
 //! # Left out
 //!
-//! Directories and path names, pipes, the user structure that `exit` writes to the swap area, signals but the alarm,
-//! the text file from which `exec` reads, terminal input, and processor time of interrupts while nobody runs.
+//! Directories and path names, pipes, signals but the alarm, the text file from which `exec` reads, terminal input, and
+//! processor time of the clock's interrupts. That of interrupts while nobody runs is part of the searches for the
+//! next process, where these take time.
 
 mod block_io;
 mod calls;
@@ -59,6 +63,7 @@ mod meters;
 mod paging;
 mod parameters;
 mod process;
+mod processor;
 mod responses;
 mod states;
 mod swapper;
@@ -67,6 +72,8 @@ mod system_calls;
 mod terminal;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod traces;
 mod units;
 mod workload;
 

@@ -6,7 +6,7 @@ use thinktime_engine::controller::Sweep;
 use thinktime_engine::disk::QueueDiscipline;
 use thinktime_engine::{Distribution, Span};
 
-use crate::kernel::choices;
+use crate::kernel::{OrOwn, choices};
 
 choices! {
     FullBlockWrites { AtOnce, Delayed }
@@ -35,6 +35,16 @@ pub(super) struct Parameters {
     pub character_time: f64,
     /// Processor time of a disk interrupt, during which the controller pauses [s].
     pub interrupt_time: f64,
+    /// Processor time of the kernel outside processes for a read that waits for the disk: three searches for the next
+    /// process, when it begins to wait, when it is woken and when it returns to user mode, interrupts of an idle
+    /// processor included; every other search takes a third of it, too [s].
+    pub blocked_read_time: OrOwn,
+    /// Processor time of the kernel outside processes for a swap: two of these searches, and the work of the swapper
+    /// [s].
+    pub swap_work_time: OrOwn,
+    /// Time of the clock at the start, of which the second decides when processes are woken, and whether it is a
+    /// fourth one when they take turns; random: any [s].
+    pub clock_phase: OrOwn,
     /// Processor time to copy a click in memory, when a process forks or grows [s].
     pub copy_time: f64,
     /// Speed of the terminal line [1/s].
@@ -68,12 +78,16 @@ pub(super) struct Parameters {
     pub target_ready: u64,
     /// Balanced swapper: time out of memory after which a process is swapped in regardless [s].
     pub balance_wait: u64,
-    /// Image size of init, which waits permanently [click].
+    /// Image size of init without its pure text; it waits permanently [click].
     pub init_size: u64,
     /// Image size of update without its pure text; 0: it is never swapped [click].
     pub update_size: u64,
-    /// Image size of the shell, which waits [click].
+    /// Pure text of init, which is in memory while init is; 0: it has none [click].
+    pub init_text: u64,
+    /// Image size of the shell without its pure text; it waits [click].
     pub shell_size: u64,
+    /// Pure text of the shell, which is in memory while the shell is; 0: it has none [click].
+    pub shell_text: u64,
     /// Image size of the program that starts the prototypes and waits for them [click].
     pub parent_size: u64,
     /// Memory management: swapping, whole images as in Sixth Edition; paging, pages on demand with least-recently-used
@@ -113,6 +127,8 @@ pub(super) struct Parameters {
     pub swap_drive: u64,
     /// First cylinder of the swap area.
     pub swap_cylinder: u64,
+    /// First block of the swap area on its drive; cylinder: that of `swap_cylinder` [block].
+    pub swap_start: Value,
     /// Length of the swap area [block].
     pub swap_blocks: u64,
     /// Drive of the files; ignored with one drive.
@@ -129,7 +145,7 @@ pub(super) struct Parameters {
     /// Whether a file of more than eight blocks has address blocks, which are read like other blocks.
     pub address_blocks: bool,
     /// Workload: prototypes, synthetic interactive users with one file each; children, a parent forks children that
-    /// compute, read one file at random and pause.
+    /// compute, read a file and pause.
     pub workload: WorkloadName,
     /// Number of prototypes or children, PN, without init, shell, update and parent [process].
     pub processes: u64,
@@ -150,7 +166,7 @@ pub(super) struct Parameters {
     pub pause: Distribution,
     /// Strings printed in an interaction.
     pub strings: Distribution,
-    /// Length of a string [character].
+    /// Length of a string, and of the line that the parent prints at the end [character].
     pub string_length: u64,
     /// Reads and writes in an interaction, rounded to a whole number.
     pub operations: Distribution,
@@ -168,12 +184,19 @@ pub(super) struct Parameters {
     pub cycles: u64,
     /// Children: processor time in user mode per cycle [s].
     pub cycle_time: Span,
-    /// Children: random block reads per cycle.
+    /// Children: block reads per cycle.
     pub reads: u64,
+    /// Children: order of the blocks that a child reads: random; sequential, from the first block of the file on, over
+    /// and over; or a list of block numbers that is read over and over; of several lists, each child has one.
+    pub read_order: Value,
     /// Children: processor time in system mode per read [s].
     pub read_time: f64,
-    /// Children: length of the shared file [block].
+    /// Children: length of the shared file, or of each file [block].
     pub shared_file_blocks: u64,
+    /// Children: places of the files on their drive, which are dealt to the children in turn: for each its first
+    /// block, or the list of all its blocks, each block of addresses before those that it addresses; cylinder: one
+    /// file, from `file_cylinder` on.
+    pub shared_file_places: Value,
     /// Children: pause after the reads of a cycle, in ticks of the one-second clock [s].
     pub cycle_pause: Span,
 }

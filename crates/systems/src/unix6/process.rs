@@ -14,6 +14,8 @@ pub(super) const LONGEST: u8 = 127;
 
 /// The scheduler, process 0, which swaps.
 pub(super) const SWAPPER: usize = 0;
+/// `init`, process 1.
+pub(super) const INIT: usize = 1;
 
 /// An entry of the process table, with what the process is about to do.
 #[derive(Debug)]
@@ -56,8 +58,8 @@ pub(super) struct Process {
     pub alarm: Option<u64>,
     /// When its pause began.
     pub paused: Time,
-    /// Children that have exited and were not waited for.
-    pub exited: u32,
+    /// Block of the swap area with its user structure, from its exit until its parent has waited for it.
+    pub remains: Option<u64>,
     /// Since when it is ready and out of memory.
     pub ready_out_since: Time,
     /// The interaction in progress, of a worker.
@@ -105,7 +107,7 @@ impl Process {
             program,
             alarm: None,
             paused: Time::ZERO,
-            exited: 0,
+            remains: None,
             ready_out_since: Time::ZERO,
             interaction: None,
             seen: false,

@@ -70,7 +70,8 @@ fn time_shares() -> Vec<Row> {
         Row::new(
             "elapsed_s",
             "s",
-            "Time from the start until the last process has ended; none if the length of the run was too short",
+            "Time from the start until the parent has waited for the last process and has printed; none if the length of \
+             the run was too short",
             |run| run.meters.elapsed.map_or(f64::NAN, |elapsed| elapsed.seconds()),
         ),
         Row::new(
@@ -82,6 +83,13 @@ fn time_shares() -> Vec<Row> {
         Row::new("swaps", "swap", "Swap-ins and swap-outs (Nswaps)", |run| {
             (run.counts().swap_ins + run.counts().swap_outs) as f64
         }),
+        Row::new("swap_ins", "swap", "Images read from the swap area", |run| run.counts().swap_ins as f64),
+        Row::new(
+            "swap_outs",
+            "swap",
+            "Images written to the swap area, those that fork writes there for lack of memory included",
+            |run| run.counts().swap_outs as f64,
+        ),
         Row::new(
             "controller_utilisation",
             "",
@@ -95,14 +103,23 @@ fn time_shares() -> Vec<Row> {
         Row::new("system_s", "s", "Processor time in system mode", |run| {
             run.meters.totals.system as f64 * 1e-9
         }),
+        Row::new(
+            "outside_s",
+            "s",
+            "Processor time in system mode outside processes: searches for the next process, and the swapper",
+            |run| run.meters.totals.outside as f64 * 1e-9,
+        ),
     ]
 }
 
 fn disk_traffic() -> Vec<Row> {
     vec![
-        Row::new("file_transfers", "request", "Blocks of files read, read ahead and written", |run| {
-            run.file_transfers()
-        }),
+        Row::new(
+            "file_transfers",
+            "request",
+            "Blocks of files read, read ahead and written, and user structures",
+            |run| run.file_transfers(),
+        ),
         Row::new("file_transfers_per_interaction", "request", "The same for each interaction", |run| {
             run.file_transfers() / run.interactions()
         }),

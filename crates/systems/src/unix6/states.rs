@@ -1,10 +1,12 @@
 //! States that a process can be in, and what its kernel code asks for when a piece of it has ended.
 
-use thinktime_engine::Span;
+use thinktime_engine::{Span, Time};
 
 /// Priorities at which the kernel sleeps (`param.h`); small is high. Those below zero cannot be interrupted by a
 /// signal, and such a sleeper is no easy prey of the swapper.
 pub(super) mod priority {
+    /// `p_pri` of an entry of the process table that nobody has used: `newproc` does not set it.
+    pub const UNUSED: i16 = 0;
     /// `PSWP`: waits for a swap or a page.
     pub const SWAP: i16 = -100;
     /// `PRIBIO`: waits for a block.
@@ -30,7 +32,9 @@ pub(super) enum Status {
     Asleep,
     /// `SWAIT`: waits with a low priority, for something slow.
     Waiting,
-    /// `SZOMB` and free entries: has exited.
+    /// `SZOMB`: has exited, and its parent has not waited for it yet.
+    Zombie,
+    /// An entry of the table that is free.
     Gone,
 }
 
@@ -68,6 +72,24 @@ pub(super) enum Channel {
 pub(super) enum Mode {
     User,
     System,
+}
+
+/// The process that has the processor.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Current {
+    /// Its place in the process table.
+    pub process: usize,
+    /// Since when its processor time is counted.
+    pub since: Time,
+}
+
+/// A search for the next process (`swtch`), on the stack of process 0 and outside all processes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Search {
+    /// Processor time that it still takes.
+    pub left: Span,
+    /// Since when its processor time is counted.
+    pub since: Time,
 }
 
 /// Part that a process has in the workload.

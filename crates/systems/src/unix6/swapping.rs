@@ -46,7 +46,7 @@ impl<M: Monitor> Machine<'_, M> {
                 None => State::Loading(then),
             };
             self.event(now, "swap_in_start", candidate, None);
-            return Some(Flow::Compute(self.config.costs.call));
+            return Some(Flow::Compute(self.config.costs.swap));
         }
         let victim = swapper::victim(self.config, &self.processes, candidate);
         let place = victim.and_then(|v| self.swap_area.take(now, blocks(self.processes[v].size)));
@@ -58,34 +58,23 @@ impl<M: Monitor> Machine<'_, M> {
             // meanwhile.
             self.swapper.state = State::Driving(Image { process: victim, place });
             self.event(now, "swap_out_start", victim, None);
-            return Some(Flow::Compute(self.config.costs.call));
+            return Some(Flow::Compute(self.config.costs.swap));
         }
         self.swapper.no_victim = true;
         Some(Flow::Sleep(Channel::NoVictim, priority::SWAP))
     }
 
-    /// Memory for the image of `p`, and for its text if that is not there: two pieces.
+    /// Memory for the image of `p`, and before it for its text if that is not there: one piece for both.
     fn make_room(&mut self, p: usize, now: Time) -> bool {
         let absent = self.processes[p].text.filter(|text| self.texts[*text].loaded == 0);
-        // The text first: an image that finds no room for its text could not run.
-        let text_place = match absent {
-            Some(text) => match self.memory.take(now, self.texts[text].size) {
-                Some(place) => Some((text, place)),
-                None => return false,
-            },
-            None => None,
-        };
-        // Both or nothing: a text without its process would only fill memory.
-        let Some(place) = self.memory.take(now, self.processes[p].size) else {
-            if let Some((_, place)) = text_place {
-                self.memory.release(now, place);
-            }
-            return false;
-        };
-        self.processes[p].memory = Some(place);
-        if let Some((text, place)) = text_place {
+        let text_size = absent.map_or(0, |text| self.texts[text].size);
+        let Some(place) = self.memory.take(now, text_size + self.processes[p].size) else { return false };
+        // Divided afterwards, since each leaves by itself.
+        let image = absent.and_then(|text| {
             self.texts[text].memory = Some(place);
-        }
+            self.memory.split(place, text_size)
+        });
+        self.processes[p].memory = Some(image.unwrap_or(place));
         true
     }
 

@@ -3,12 +3,13 @@
 use thinktime_engine::cache::Contents;
 use thinktime_engine::{Calendar, Span, Time};
 
-use super::calls::{Call, Copying, Fault, Stage, Syncing, Transfer};
+use super::calls::{Call, Copying, Exiting, Fault, Stage, Syncing, Transfer, Waiting};
 use super::disks::Io;
-use super::files::{Files, Got};
+use super::files::{self, Files, Got};
 use super::machine::Machine;
-use super::process::Process;
-use super::states::{Channel, Flow, Role, Status, priority};
+use super::meters::Direction;
+use super::process::{INIT, Process};
+use super::states::{Channel, Flow, Mode, Role, Status, priority};
 use super::units::{BLOCK_BYTES, blocks};
 use super::workload::Birth;
 use crate::kernel::Monitor;
@@ -28,7 +29,9 @@ impl<M: Monitor> Machine<'_, M> {
             Call::Pause { seconds, begun } => self.pause(p, *seconds, begun, calendar.now()),
             Call::Fork { birth, stage } => self.fork(p, birth, stage, calendar),
             Call::Grow { to, text, stage } => self.grow(p, *to, *text, stage, calendar),
-            Call::Wait => self.wait_for_child(p),
+            Call::Born => Flow::Done,
+            Call::Exit(stage) => self.exit(p, stage, calendar),
+            Call::Wait(stage) => self.wait_for_child(p, stage, calendar),
             Call::Sync { inode, stage } => self.sync(inode, stage, calendar),
             Call::Touch { left, fault } => {
                 // The frame of the page that was written is this process's; others may have been waiting for
@@ -158,16 +161,42 @@ impl<M: Monitor> Machine<'_, M> {
         Flow::Sleep(Channel::TimeOut, priority::PAUSE)
     }
 
-    /// `wait`: until a child has exited, if there is any.
-    fn wait_for_child(&mut self, p: usize) -> Flow {
-        // Entries of the table are never used again, so that a parent's number stays its own.
-        let children = self.processes.iter().any(|q| q.parent == p && q.status != Status::Gone);
-        let parent = &mut self.processes[p];
-        if parent.exited > 0 {
-            parent.exited -= 1;
+    /// `wait`: until a child has exited, if there is any; the first such child of the table is removed from it, and its
+    /// user structure read from the swap area.
+    fn wait_for_child(&mut self, p: usize, stage: &mut Waiting, calendar: &mut Calendar) -> Flow {
+        if let Waiting::Reading(child, buffer) = *stage {
+            self.release(buffer, Contents::Unchanged, calendar.now());
+            self.remove(child, calendar.now());
             return Flow::Done;
         }
-        if children { Flow::Sleep(Channel::Child(p), priority::WAIT) } else { Flow::Done }
+        let is_child = |q: &Process| q.parent == p && q.status != Status::Gone;
+        let ended = self.processes.iter().position(|q| is_child(q) && q.status == Status::Zombie);
+        let Some(child) = ended else {
+            let children = self.processes.iter().any(is_child);
+            return if children { Flow::Sleep(Channel::Child(p), priority::WAIT) } else { Flow::Done };
+        };
+        if let Some(place) = self.processes[child].remains {
+            // Through the block buffers: mostly the block that `exit` wrote is still there.
+            match self.get_block(files::swap_block(place), true, calendar) {
+                Got::Held(buffer) => self.release(buffer, Contents::Unchanged, calendar.now()),
+                Got::Reading(buffer) => {
+                    *stage = Waiting::Reading(child, buffer);
+                    return Flow::Sleep(Channel::Buffer(buffer.0), priority::BLOCK);
+                }
+                Got::Wait(flow) => return flow,
+            }
+        }
+        self.remove(child, calendar.now());
+        Flow::Done
+    }
+
+    /// The entry of `child`, which has exited, is free.
+    fn remove(&mut self, child: usize, now: Time) {
+        let gone = &mut self.processes[child];
+        gone.status = Status::Gone;
+        if let Some(place) = gone.remains.take() {
+            self.swap_area.release(now, place);
+        }
     }
 
     /// `newproc`: a copy in memory, else one in the swap area.
@@ -201,6 +230,7 @@ impl<M: Monitor> Machine<'_, M> {
                     return flow;
                 }
                 self.processes[p].locked = false;
+                self.meters.swapped(size, Direction::Out);
                 // The child begins its life out of memory: the swapper brings it in.
                 self.give_birth(p, birth, None, Some(place), calendar.now());
                 Flow::Done
@@ -218,9 +248,21 @@ impl<M: Monitor> Machine<'_, M> {
         swap: Option<u64>,
         now: Time,
     ) {
+        // The first free entry, whose priority and recent processor time stay as they were. Both are better than those
+        // of any process in user mode: of a new entry, and of one whose process waited for the disk in its `exit`.
+        let free = self.processes.iter().position(|q| q.status == Status::Gone);
+        let left =
+            free.map_or((priority::UNUSED, 0), |q| (self.processes[q].priority, self.processes[q].recent));
         let mut child = Process::new(birth.role, parent, self.processes[parent].size, birth.program.clone());
+        (child.priority, child.recent) = left;
         (child.memory, child.swap) = (memory, swap);
         child.loaded = memory.is_some() || self.config.page > 0;
+        if !child.loaded {
+            // The copy was written in the name of the child, which slept for that.
+            child.priority = priority::SWAP;
+        }
+        // Before it goes on in user mode it returns from `fork`.
+        (child.mode, child.call) = (Mode::System, Some(Call::Born));
         child.text = self.processes[parent].text;
         child.ready_out_since = now;
         if let Some(text) = child.text {
@@ -230,11 +272,18 @@ impl<M: Monitor> Machine<'_, M> {
         if child.loaded && child.role != Role::System {
             self.meters.loaded.add(now, 1);
         }
-        self.processes.push(child);
-        let p = self.processes.len() - 1;
+        let out = !child.loaded;
+        let p = free.unwrap_or(self.processes.len());
+        if p < self.processes.len() {
+            self.processes[p] = child;
+        } else {
+            self.processes.push(child);
+        }
         // The first interaction begins with the process; nobody has thought before it.
         self.interaction_begins(p, Span::ZERO, now);
-        self.wake_swapper(now);
+        if out {
+            self.wake_swapper(now);
+        }
     }
 
     /// `expand`, and the text of `exec`: another piece of memory, else out and in again with the new size.
@@ -337,8 +386,46 @@ impl<M: Monitor> Machine<'_, M> {
         }
         Flow::Done
     }
-    /// `exit`: memory is free again, and the parent is woken.
-    pub fn exit(&mut self, p: usize, now: Time) -> Flow {
+
+    /// `exit`: writes the user structure to a block of the swap area, for the parent, and waits for that.
+    fn exit(&mut self, p: usize, stage: &mut Exiting, calendar: &mut Calendar) -> Flow {
+        if self.config.page > 0 {
+            // The image lies in the swap area, and its user structure with it.
+            return self.end(p, None, calendar.now());
+        }
+        loop {
+            match *stage {
+                Exiting::Allocate => {
+                    self.leave_text(p, true, calendar.now());
+                    self.processes[p].text = None;
+                    match self.swap_area.take(calendar.now(), 1) {
+                        Some(place) => *stage = Exiting::Placed(place),
+                        None => return WITHOUT_SWAP_SPACE,
+                    }
+                }
+                Exiting::Placed(place) => {
+                    let block = files::swap_block(place);
+                    match self.get_block(block, false, calendar) {
+                        Got::Held(buffer) | Got::Reading(buffer) => {
+                            *stage = Exiting::Writing(place, buffer);
+                            self.write_block(buffer, block, false, calendar);
+                            return Flow::Sleep(Channel::Buffer(buffer.0), priority::BLOCK);
+                        }
+                        Got::Wait(flow) => return flow,
+                    }
+                }
+                Exiting::Writing(place, buffer) => {
+                    self.release(buffer, Contents::Clean, calendar.now());
+                    return self.end(p, Some(place), calendar.now());
+                }
+            }
+        }
+    }
+
+    /// The end of `exit`: memory is free again, parent and `init` are woken, and `init` inherits the children.
+    fn end(&mut self, p: usize, remains: Option<u64>, now: Time) -> Flow {
+        // One that exits in the middle of an interaction asks for no pause any more.
+        self.interaction_ends(p, now);
         if let Some(place) = self.processes[p].memory.take() {
             self.memory.release(now, place);
         }
@@ -346,24 +433,22 @@ impl<M: Monitor> Machine<'_, M> {
             self.swap_area.release(now, place);
         }
         self.frames.leave(p);
-        self.leave_text(p, true, now);
-        let gone = &mut self.processes[p];
-        gone.status = Status::Gone;
-        // A process may exit while its image is out: then it was taken off the level when it left.
-        let was_loaded = std::mem::replace(&mut gone.loaded, false);
-        let (role, parent) = (gone.role, gone.parent);
-        if was_loaded && role != Role::System {
+        let ended = &mut self.processes[p];
+        (ended.status, ended.remains, ended.loaded) = (Status::Zombie, remains, false);
+        let (role, parent) = (ended.role, ended.parent);
+        if role != Role::System {
             self.meters.loaded.subtract(now, 1);
         }
-        self.processes[parent].exited += 1;
-        // Also a parent that does not wait: the count of exited children is there when it does.
+        // `init` too, whoever the parent is: if it is out of memory, the swapper brings it in to find nothing.
+        self.wake(Channel::Child(INIT), now);
         self.wake(Channel::Child(parent), now);
+        for q in &mut self.processes {
+            if q.parent == p {
+                q.parent = INIT;
+            }
+        }
         if let Role::Worker(_) = role {
             self.has_written(p, now);
-            self.workers -= 1;
-            if self.workers == 0 {
-                self.meters.elapsed = Some(now.since(Time::ZERO));
-            }
         }
         Flow::Away
     }

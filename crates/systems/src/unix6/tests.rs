@@ -9,7 +9,7 @@ use thinktime_log::Value as Cell;
 use super::config::Config;
 use super::machine::Machine;
 use super::process::{Process, next_to_run};
-use super::states::{Role, priority};
+use super::states::{Role, Status, priority};
 use super::units::blocks;
 use super::workload::{Birth, Program, Step};
 use crate::kernel::testing::{configured, given, replicate, replication, response};
@@ -41,7 +41,7 @@ fn figure(outcome: &Outcome, name: &str) -> f64 {
 fn children(more: Value) -> Value {
     let plain = json!({
         "workload": "children", "processes": 1, "size": 100, "memory": 1000, "cycles": 10, "cycle_time": 0.05,
-        "reads": 0, "cycle_pause": 1, "copy_time": 0.0, "call_time": 0.0, "read_time": 0.002,
+        "reads": 0, "cycle_pause": 1, "clock_phase": 0, "blocked_read_time": 0, "swap_work_time": 0, "copy_time": 0.0, "call_time": 0.0, "read_time": 0.002,
         "interrupt_time": 0.0, "update_interval": 100_000, "other_inodes": 0, "disk": "simple", "access_time": 0.04,
         "cylinder_time": 0.0, "transfer_time": 0.0, "drives": 1, "swap_cylinder": 0, "swap_blocks": 1200,
         "file_cylinder": 60, "file_span": 600, "shared_file_blocks": 8, "file_layout": "contiguous",
@@ -72,12 +72,15 @@ fn what_cannot_be_is_refused_with_what_could() {
     }
 }
 
+/// Writing the user structure at the exit, an access of 40 ms, and printing 25 characters of 0.3 ms each.
+const END_S: f64 = 0.04 + 25.0 * 0.0003;
+
 /// A child computes for 50 ms and then pauses until the next second of the clock, ten times: the last pause ends at
-/// ten seconds.
+/// ten seconds. Then it exits, and its parent prints.
 #[test]
 fn a_child_alone_follows_the_clock() {
     let outcome = once(&children(json!({})), 0);
-    assert_eq!(figure(&outcome, "elapsed_s"), 10.0);
+    assert_eq!(figure(&outcome, "elapsed_s"), 10.0 + END_S);
     assert_eq!((figure(&outcome, "user_s"), figure(&outcome, "swaps")), (0.5, 0.0));
     // The first begins at once; the others with the clock.
     assert_eq!(figure(&outcome, "response_mean_s"), 0.05);
@@ -90,8 +93,9 @@ fn a_child_alone_follows_the_clock() {
 fn reads_take_a_disk_access_only_where_the_cache_has_not_the_block() {
     let reading = json!({"reads": 40, "cycles": 5, "cycle_pause": 0, "read_ahead": false});
     let outcome = once(&children(reading), 0);
-    assert_eq!((figure(&outcome, "block_reads"), figure(&outcome, "cache_hits")), (8.0, 192.0));
-    let expected = 5.0 * 0.05 + 200.0 * 0.002 + 8.0 * 0.04;
+    // The parent finds the user structure of its child in a buffer.
+    assert_eq!((figure(&outcome, "block_reads"), figure(&outcome, "cache_hits")), (8.0, 193.0));
+    let expected = 5.0 * 0.05 + 200.0 * 0.002 + 8.0 * 0.04 + END_S;
     assert!((figure(&outcome, "elapsed_s") - expected).abs() < 1e-9, "{expected}");
 }
 
@@ -197,11 +201,13 @@ impl Kin {
             _ => Step::Grow { to: *amount, text: None },
         });
         let waits = self.children.iter().map(|_| Step::Wait);
-        Program::script(births.chain(steps).chain(waits))
+        Program::script(births.chain(steps).chain(waits).chain([Step::Print(1)]))
     }
 
-    fn count(&self) -> u64 {
-        1 + self.children.iter().map(Kin::count).sum::<u64>()
+    /// Characters that it and its children print: one each at the end, and those of its steps.
+    fn prints(&self) -> u64 {
+        let own = self.steps.iter().filter(|(kind, _)| *kind == 2).map(|(_, amount)| amount).sum::<u64>();
+        1 + own + self.children.iter().map(Kin::prints).sum::<u64>()
     }
 }
 
@@ -228,10 +234,15 @@ proptest! {
             Step::Fork(Box::new(Birth { role: Role::Worker(number as u32), program: kin.program() }))
         });
         let waits: Vec<Step> = families.iter().map(|_| Step::Wait).collect();
-        machine.processes[4].program = Program::script(births.chain(waits));
+        machine.processes[4].program = Program::script(births.chain(waits).chain([Step::Finish]));
         finish(&mut machine);
-        let born = machine.processes.len() as u64 - 5;
-        prop_assert_eq!(born, families.iter().map(Kin::count).sum::<u64>(), "everyone was born and ended");
+        prop_assert_eq!(
+            machine.meters.totals.counts.characters_out,
+            families.iter().map(Kin::prints).sum::<u64>(),
+            "everyone was born and did its part"
+        );
+        let left = |status| machine.processes.iter().filter(|p| p.status == status).count();
+        prop_assert_eq!((left(Status::Zombie), machine.processes.len() - left(Status::Gone)), (0, 5));
         // What the processes that are still there hold is all that is held.
         let images: u64 = machine.processes.iter().filter(|p| p.memory.is_some()).map(|p| p.size).sum();
         prop_assert_eq!(machine.memory.size() - machine.memory.free(), images);

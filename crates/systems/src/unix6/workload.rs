@@ -53,12 +53,27 @@ pub(super) struct Children {
     pub cycles: u64,
     /// Processor time in user mode per cycle.
     pub compute: Span,
-    /// Random block reads per cycle.
+    /// Block reads per cycle.
     pub reads: u64,
-    /// Length of the shared file [block].
+    /// Files, which are dealt to the children in turn.
+    pub files: u64,
+    /// Length of a file [block].
     pub file_blocks: u64,
+    /// Order of the blocks that a child reads.
+    pub order: ReadOrder,
     /// Pause after the reads of a cycle.
     pub pause: Span,
+}
+
+/// Order of the blocks of its file that a child reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum ReadOrder {
+    /// Each at random.
+    Random,
+    /// One after another from the first, which follows the last.
+    Sequential,
+    /// Those of a list, over and over; the lists are dealt to the children in turn.
+    Listed(Vec<Vec<u64>>),
 }
 
 /// One page that a process touches.
@@ -108,6 +123,8 @@ pub(super) enum Step {
     /// `sync`: all delayed writes begin.
     Sync,
     Exit,
+    /// The parent of the workers has printed: the run ends.
+    Finish,
 }
 
 /// A process to be made by a fork.
@@ -124,6 +141,8 @@ pub(super) struct Birth {
 pub(super) enum Program {
     /// These steps in order; then it exits.
     Script(VecDeque<Step>),
+    /// `/etc/init`: waits for one process after another.
+    Init,
     /// `/etc/update`.
     Update {
         interval: Span,
@@ -142,6 +161,7 @@ impl Program {
     pub fn next(&mut self) -> Step {
         match self {
             Program::Script(steps) => steps.pop_front().unwrap_or(Step::Exit),
+            Program::Init => Step::Wait,
             Program::Update { interval, synced } => {
                 // The first step is a sync, as `update` begins with one and sleeps after it.
                 *synced = !*synced;
@@ -243,13 +263,14 @@ impl Prototype {
     }
 }
 
-/// The file that all children read.
-const SHARED_FILE: usize = 0;
-
-/// A child of the simple workload: cycles of processor time, random reads and a pause.
+/// A child of the simple workload: cycles of processor time, reads and a pause.
 #[derive(Clone, Debug)]
 pub(super) struct Child {
     plan: Arc<Children>,
+    /// Its place among the children.
+    number: u64,
+    /// Blocks that it has read.
+    read: u64,
     /// Cycles that are still to come.
     left: u64,
     /// What it does before its first cycle.
@@ -270,7 +291,8 @@ impl Child {
     ) -> Child {
         let stream = streams.stream(Component("reads"), u64::from(number));
         let pages = Pages::new(pages, number, streams);
-        Child { left: plan.cycles, plan, first, cycle: Interaction::default(), pages, stream }
+        let cycle = Interaction::default();
+        Child { number: u64::from(number), read: 0, left: plan.cycles, plan, first, cycle, pages, stream }
     }
 
     fn next(&mut self) -> Step {
@@ -282,10 +304,9 @@ impl Child {
                 Some(Part::Touch(touches)) => return Step::Touch(touches),
                 Some(Part::Compute) => return Step::Compute(self.plan.compute),
                 Some(Part::Transfer) => {
-                    let block = self.stream.below(self.plan.file_blocks);
                     return Step::Transfer(Access {
-                        file: SHARED_FILE,
-                        offset: block * BLOCK_BYTES,
+                        file: (self.number % self.plan.files) as usize,
+                        offset: self.next_block() * BLOCK_BYTES,
                         bytes: BLOCK_BYTES,
                         write: false,
                     });
@@ -296,6 +317,20 @@ impl Child {
                     self.left -= 1;
                     self.cycle = Interaction::new(self.plan.reads, 0, &mut self.pages);
                 }
+            }
+        }
+    }
+
+    /// Number of the block of its file that it reads next.
+    fn next_block(&mut self) -> u64 {
+        let read = self.read;
+        self.read += 1;
+        match &self.plan.order {
+            ReadOrder::Random => self.stream.below(self.plan.file_blocks),
+            ReadOrder::Sequential => read % self.plan.file_blocks,
+            ReadOrder::Listed(lists) => {
+                let list = &lists[(self.number % lists.len() as u64) as usize];
+                list[(read % list.len() as u64) as usize]
             }
         }
     }

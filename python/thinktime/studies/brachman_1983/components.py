@@ -72,7 +72,8 @@ def chapter(laboratory: Laboratory) -> Chapter:
         notes={
             SWAP_TIMES: (
                 "Ours is a quiet machine: Tswap is defined without queueing, and other work moves the arm. "
-                "What a swap takes in the runs stands in the table above.",
+                "What a swap takes in the runs stands in the table above. The mean is over all images: those "
+                "of init and the parent, which exits bring in, are short.",
             )
         },
         method=(

@@ -48,6 +48,9 @@ def configuration(laboratory: Laboratory) -> Chapter:
             + (f": {', '.join(calibrated)}." if calibrated else "."),
             f"{len(chosen)} more were chosen in comparison with the rows that calibrate"
             + (f": {', '.join(chosen)}." if chosen else "."),
+            "Since its calibration the machine has been compared with a kernel of Sixth Edition on an "
+            "emulated PDP-11, and what that showed to be missing was added, without a parameter to fit: how "
+            "processes begin and end, and the random phase of the clock. Nothing was fitted again.",
         ),
         tables=(common_sections.parameters(system, laboratory.defaults(SYSTEM)),),
     )
