@@ -11,7 +11,7 @@ import pytest
 from thinktime.studies import load
 from thinktime.studies.cells import Cell
 from thinktime.studies.laboratory import Settings
-from thinktime.studies.sekino_1969 import loads, recomputed, responses, think_time
+from thinktime.studies.sekino_1969 import ctss_comparison, loads, recomputed, responses, think_time
 from thinktime.studies.sekino_1969.loads import CPM01, PAPER, RESPONSES, SUMMARY
 from thinktime.studies.sekino_1969.recomputed import implied_faults, truncated
 from thinktime.studies.sekino_1969.responses import one_run
@@ -143,6 +143,25 @@ def test_a_range_of_39_runs_holds_95_of_100_further_runs() -> None:
     assert one_run(runs[0]).level == pytest.approx(0.95)
     assert share(runs) == pytest.approx(0.95, abs=0.02)
     assert abs(share(np.sort(runs, axis=1)[:, 1:-1]) - 0.95) > 0.02
+
+
+def test_an_editor_waits_for_a_compiler_on_ctss() -> None:
+    """The CTSS column of Table 1 by command: by the rule of 1962 the editor is too quick, `mad` too slow.
+
+    The figures have no false alarms with a fixed seed; the rule of 1962 is the canary.
+    """
+    laboratory = load(NAME).begin(Settings(replications=39))
+    kinds = {kind.command: kind for kind in ctss_comparison.by_command(laboratory)}
+    assert sum(kind.cells for kind in kinds.values()) == loads.INTERACTIONS
+    edited, compiled = kinds["edl"], kinds["mad"]
+    assert edited.ours == pytest.approx(edited.printed, rel=0.25)
+    assert edited.earlier < 0.4 * edited.printed
+    assert compiled.ours < 2.0 * compiled.printed < compiled.earlier
+    inside, earlier = (
+        sum(getattr(kind, name) for kind in kinds.values()) for name in ("inside", "inside_earlier")
+    )
+    assert inside >= 14
+    assert earlier <= 11
 
 
 def test_think_time_has_an_effect_with_others_and_none_without() -> None:

@@ -121,6 +121,7 @@ fn scheduler(parameters: &Parameters, swapper: &Device) -> Scheduler {
         quantum: Span::from_seconds(parameters.quantum),
         // Twice: one program goes out for each that comes in.
         words_per_quantum: quantum / (2.0 * swapper.word_s),
+        entry: parameters.entry,
         preempt: parameters.preempt,
     }
 }

@@ -17,6 +17,21 @@ pub(super) enum Preempt {
     Never,
 }
 
+/// Level at which a program begins an interaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Entry {
+    /// That at which it runs for more than half as long as it takes to swap it.
+    SwapTime,
+    /// [`SMALL_LEVEL`] up to [`SMALL_WORDS`], the next one above.
+    TwoSizes,
+}
+
+/// Largest program that enters at [`SMALL_LEVEL`] [word].
+const SMALL_WORDS: u32 = 4096;
+/// Level of small programs; larger ones enter at the next.
+const SMALL_LEVEL: u32 = 2;
+
 /// Rules of the levels.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scheduler {
@@ -26,15 +41,21 @@ pub(super) struct Scheduler {
     pub quantum: Span,
     /// Words that are swapped out and in during a quantum [word].
     pub words_per_quantum: f64,
+    /// Where a program enters.
+    pub entry: Entry,
     /// When a lower level takes over.
     pub preempt: Preempt,
 }
 
 impl Scheduler {
-    /// Level of a program of `words` words that comes: the integral part of log2(words / words_per_quantum + 1).
+    /// Level of a program of `words` words that comes; by swap time the integral part of
+    /// log2(words / words_per_quantum + 1).
     pub fn entry(&self, words: u32) -> u32 {
-        let level = (f64::from(words) / self.words_per_quantum + 1.0).log2().floor();
-        (level as u32).min(self.levels - 1)
+        let level = match self.entry {
+            Entry::SwapTime => (f64::from(words) / self.words_per_quantum + 1.0).log2().floor() as u32,
+            Entry::TwoSizes => SMALL_LEVEL + u32::from(words > SMALL_WORDS),
+        };
+        level.min(self.levels - 1)
     }
 
     /// Level of one at `level` that changes from `old` to `new` words: higher by the integral part of log2(new / old).
@@ -106,6 +127,7 @@ mod tests {
         levels: 9,
         quantum: Span(100),
         words_per_quantum: 1000.0,
+        entry: Entry::SwapTime,
         preempt: Preempt::NewcomersTurn,
     };
 
@@ -125,6 +147,16 @@ mod tests {
         assert_eq!(changed, [2, 3, 5, 0, 1, 1]);
         assert_eq!(RULES.changed(7, 1, 32_000), 8);
         assert_eq!((RULES.next(7), RULES.next(8), RULES.turn(3)), (8, 8, Span(800)));
+    }
+
+    /// Later all but small programs enter at one level, and wait for each other in the order in which they came.
+    #[test]
+    fn two_sizes_enter_at_two_levels() {
+        let rules = Scheduler { entry: Entry::TwoSizes, ..RULES };
+        assert_eq!([1, 4096, 4097, 10_000, 32_000].map(|words| rules.entry(words)), [2, 2, 3, 3, 3]);
+        assert_eq!(Scheduler { levels: 1, ..rules }.entry(32_000), 0);
+        // By swap time an editor would be served before a compiler, whenever either came.
+        assert!(RULES.entry(2000) < RULES.entry(25_000) && rules.entry(5000) == rules.entry(25_000));
     }
 
     #[test]

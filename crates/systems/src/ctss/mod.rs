@@ -8,7 +8,8 @@
 //!
 //! - **Scheduling** ([`levels`]): F. J. Corbató, M. Merwin-Daggett, R. C. Daley, "An experimental time-sharing system",
 //!   Spring Joint Computer Conference 1962. Queues of levels 0 to 8; at level l a program runs for 2^l quanta at most.
-//!   It enters at the level at which it runs for more than half as long as it takes to swap it; one that has
+//!   As published it enters at the level at which it runs for more than half as long as it takes to swap it; later, at
+//!   level 2 up to 4096 words and at level 3 above, so that an editor waits its turn behind a compiler. One that has
 //!   used its quanta goes to the tail of the next level. The head of the lowest level that is not empty runs. A program
 //!   that asks for another size goes to the tail of the level that the size calls for.
 //! - **Swapping** ([`store`]): the part of core that the next program needs is written to the drum, then the program is
@@ -22,6 +23,8 @@
 //!
 //! # What the sources leave open, and what was taken
 //!
+//! - *Where a program entered in 1969, and the quantum*: `entry` has the rule of 1962 and that of two sizes, which is known
+//!   from recollections of the later system alone; the quantum was chosen with it, in sight of the responses.
 //! - *The rule of pre-emption*: as published, a program that comes to a lower level takes over at once; later the
 //!   running one first got as much time as the newcomer's turn is long. `preempt` has both, and neither. Who is
 //!   interrupted goes to the head of its level and later uses the rest of its turn.

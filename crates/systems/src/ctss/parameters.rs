@@ -4,7 +4,7 @@ use serde::Deserialize;
 use thinktime_engine::{Distribution, Span};
 use thinktime_script::Script;
 
-use super::levels::Preempt;
+use super::levels::{Entry, Preempt};
 use crate::kernel::{choices, script};
 
 choices! {
@@ -37,6 +37,9 @@ pub(super) struct Parameters {
     pub levels: u64,
     /// Longest run at level 0; the limit doubles with each further level [s].
     pub quantum: f64,
+    /// Level at which a program begins an interaction: that at which it runs for more than half as long as its swap
+    /// takes, or 2 up to 4096 words and 3 above.
+    pub entry: Entry,
     /// Time at which a program arriving at a lower level takes over: when the running program has had as much time as
     /// the newcomer's turn is long, at once, or after the running program's turn.
     pub preempt: Preempt,

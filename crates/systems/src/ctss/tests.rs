@@ -54,10 +54,10 @@ fn script(demands: &[Value], wait: bool) -> Value {
     json!({"name": "test", "think": 1000, "commands": commands, "interaction": steps})
 }
 
-/// Nothing takes time but programs, and words at 10 us each.
+/// Nothing takes time but programs, and words at 10 us each; entry as published in 1962.
 fn bare(script: Value) -> Value {
     json!({
-        "script": script, "background": false, "line_overhead": 0, "line_time": 0, "clock_resolution": 0,
+        "script": script, "entry": "swap_time", "background": false, "line_overhead": 0, "line_time": 0, "clock_resolution": 0,
         "drum_revolution": 0, "drum_word_time": 1e-5, "disk_seek": 0, "disk_revolution": 0,
         "disk_word_time": 1e-5, "normal_demand": 1,
     })
@@ -187,6 +187,27 @@ fn the_rule_of_preemption_decides_who_waits() {
     assert_eq!(completions("at_once")[0], (370, Some(2)));
     // Never: the first ends its turn of 400 ms at 550 ms; the third takes its place in 20 ms.
     assert_eq!(completions("never")[0], (620, Some(2)));
+}
+
+/// Worked out by hand: the two larger ones enter at level 3, with turns of 800 ms, the smallest at level 2 with 400 ms.
+#[test]
+fn with_two_sizes_of_entry_an_editor_waits_for_the_compiler() {
+    let completions = |entry: &str, preempt: &str| -> Vec<(u64, Option<u32>)> {
+        let rules = json!({"entry": entry, "preempt": preempt});
+        let seen = trace(&with(three_sizes(), rules), &[0, 200, 300]);
+        let done = seen.into_iter().filter(|(_, kind, _)| *kind == "completion");
+        done.map(|(time, _, user)| (time, user)).collect()
+    };
+    // The first runs from 150 ms for its turn; the third has its place 20 ms later, and 50 ms after that is done; the
+    // second needs 90 ms for its place and 350 ms; the first comes back in 50 ms for the 200 ms that are left.
+    assert_eq!(completions("two_sizes", "never"), [(1020, Some(2)), (1460, Some(1)), (1710, Some(0))]);
+    // The third takes over after 400 ms; the first is before the second for the rest of its turn.
+    assert_eq!(
+        completions("two_sizes", "newcomers_turn"),
+        [(620, Some(2)), (1480, Some(1)), (1730, Some(0))]
+    );
+    // By swap time the second is served before the first in both cases, and done sooner.
+    assert_eq!(completions("swap_time", "newcomers_turn")[1], (1260, Some(1)));
 }
 
 /// One user, one transfer before the run and one half-way, a line of reply.
@@ -324,6 +345,7 @@ fn any_parameters() -> impl Strategy<Value = Value> {
         1u64..10,
         0.01f64..1.0,
         prop::sample::select(vec!["newcomers_turn", "at_once", "never"]),
+        prop::sample::select(vec!["swap_time", "two_sizes"]),
         any::<bool>(),
         any::<bool>(),
     );
@@ -332,7 +354,7 @@ fn any_parameters() -> impl Strategy<Value = Value> {
     let step = (any::<bool>(), any::<bool>(), 0.0f64..2.0, 1u64..32_768, 0u64..5, 0u64..4);
     let steps = prop::collection::vec(step, 1..8);
     (scheduling, devices, users, steps).prop_map(|(scheduling, devices, users, steps)| {
-        let (levels, quantum, preempt, background, partial) = scheduling;
+        let (levels, quantum, preempt, entry, background, partial) = scheduling;
         let (device, word, core, seek) = devices;
         let (users, normal, think, line) = users;
         let interactions: Vec<Value> = steps
@@ -348,8 +370,8 @@ fn any_parameters() -> impl Strategy<Value = Value> {
             })
             .collect();
         json!({
-            "levels": levels, "quantum": quantum, "preempt": preempt, "background": background,
-            "partial_swap": partial, "swap_device": device, "drum_word_time": word, "core": core,
+            "levels": levels, "quantum": quantum, "preempt": preempt, "entry": entry,
+            "background": background, "partial_swap": partial, "swap_device": device, "drum_word_time": word, "core": core,
             "background_words": core / 2, "disk_seek": seek, "users": users,
             "normal_users": (users as f64 * normal) as u64, "normal_think": think + 0.1,
             "line_overhead": line, "clock_resolution": line,
