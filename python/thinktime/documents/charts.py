@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from thinktime.documents.document import Key
 
@@ -112,13 +112,9 @@ def colour(name: str) -> str:
 
 def at_width(spec: Spec, width: int) -> Spec:
     """Specification for a column `width` pixels wide; `fitted` in report.js is its twin."""
-    spec = copy.deepcopy(spec)
     if "vconcat" in spec:
-        for view in spec["vconcat"]:
-            view["width"] = width - MARGIN
-    else:
-        spec["width"] = width
-    return spec
+        return spec | {"vconcat": [view | {"width": width - MARGIN} for view in spec["vconcat"]]}
+    return spec | {"width": width}
 
 
 def stack(
@@ -709,14 +705,32 @@ def finished(spec: Spec) -> Spec:
     return spec
 
 
+class _Values:
+    """Rows of a chart, which Altair takes as one value: it would copy each of them for every layer."""
+
+    _schema: ClassVar[Mapping[str, str]] = {"type": "array"}
+    """By this Altair knows what has a `to_dict` of its own."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = [{key: _clean(value) for key, value in row.items()} for row in rows]
+
+    def to_dict(self) -> list[dict[str, object]]:
+        """Rows, when the specification is complete."""
+        return self._rows
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Values) and (self is other or self._rows == other._rows)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 def _data(rows: Rows) -> alt.Data:
     import altair as alt
     from altair.utils import schemapi
 
     # Rows are plain values: to hold each to the schema takes half of the time of a chart.
     with schemapi.debug_mode(False):
-        values = [{key: _clean(value) for key, value in row.items()} for row in rows]
-        return alt.Data(values=values)  # type: ignore[no-untyped-call]
+        return alt.Data(values=_Values(rows))  # type: ignore[no-untyped-call]
 
 
 def _clean(value: object) -> object:
