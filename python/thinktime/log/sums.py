@@ -37,8 +37,8 @@ def by_group(parts: Iterable[pl.LazyFrame], key: str | Sequence[str], names: Seq
     import polars as pl
 
     keys = [key] if isinstance(key, str) else list(key)
-    sums: dict[object, _Array] = {}
-    counts: dict[object, _Array] = {}
+    sums: dict[tuple[object, ...], _Array] = {}
+    counts: dict[tuple[object, ...], _Array] = {}
     for part in parts:
         frame = part.select(*keys, *names).collect()
         if frame.is_empty():
@@ -96,8 +96,7 @@ def _coded(column: pl.Series) -> tuple[list[object], _Codes]:
 def _sums(codes: _Codes, column: pl.Series, groups: int) -> _Array:
     if column.null_count() == len(column):
         return np.zeros(groups)
-    added: _Array = np.bincount(codes, column.fill_null(0.0).to_numpy(), groups)
-    return added
+    return np.bincount(codes, column.fill_null(0.0).to_numpy(), groups).astype(np.float64)
 
 
 def _known(codes: _Codes, column: pl.Series, groups: int) -> _Array:
