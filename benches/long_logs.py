@@ -14,7 +14,7 @@ import argparse
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -165,27 +165,22 @@ def measure(analysis: str, folder: Path) -> tuple[float, float]:
     return float(told[0]), float(told[1]) / 1e6
 
 
-def measured(
-    sizes: tuple[int, ...], analyses: Sequence[str] = ANALYSES
-) -> dict[tuple[str, int], tuple[float, float]]:
-    """CPU seconds and memory by analysis and number of rows; each log is removed before the next."""
-    found = {}
-    for rows in sizes:
-        for write, asked in ((write_intervals, OF_INTERVALS), (write_interactions, OF_INTERACTIONS)):
-            chosen = [name for name in analyses if name in asked]
-            if not chosen:
-                continue
-            with tempfile.TemporaryDirectory() as temporary:
-                folder = Path(temporary) / "log"
-                write(folder, rows)
-                for analysis in chosen:
-                    found[analysis, rows] = measure(analysis, folder)
-    return found
+def measured(rows: int, analyses: Sequence[str] = ANALYSES) -> Iterator[tuple[str, tuple[float, float]]]:
+    """Name, CPU seconds and memory of each analysis; a log is removed before the next is made."""
+    for write, asked in ((write_intervals, OF_INTERVALS), (write_interactions, OF_INTERACTIONS)):
+        chosen = [name for name in analyses if name in asked]
+        if not chosen:
+            continue
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = Path(temporary) / "log"
+            write(folder, rows)
+            for analysis in chosen:
+                yield analysis, measure(analysis, folder)
 
 
 def run() -> list[dict[str, Any]]:
     """CPU time of ten times the rows beside ten times the CPU time, and its memory beside the same."""
-    found = measured(ROWS)
+    found = {(name, rows): cost for rows in ROWS for name, cost in measured(rows)}
     few, many = ROWS
     factor = many / few
     rows = []
@@ -216,11 +211,11 @@ def main() -> None:
     parser.add_argument("--analyses", nargs="+", default=list(ANALYSES), metavar="NAME")
     options = parser.parse_args()
     sizes = tuple(int(rows) for rows in options.rows)
-    print(f"{'analysis':<12}{'rows':>12}{'CPU s':>10}{'us a row':>10}{'MB resident':>13}")
+    print(f"{'analysis':<20}{'rows':>12}{'CPU s':>10}{'us a row':>10}{'MB resident':>13}")
     for size in sizes:
-        for (analysis, rows), (cpu_s, resident_mb) in measured((size,), options.analyses).items():
+        for analysis, (cpu_s, resident_mb) in measured(size, options.analyses):
             print(
-                f"{analysis:<12}{rows:>12.0e}{cpu_s:>10.2f}{1e6 * cpu_s / rows:>10.3f}{resident_mb:>13.0f}",
+                f"{analysis:<20}{size:>12.0e}{cpu_s:>10.2f}{1e6 * cpu_s / size:>10.3f}{resident_mb:>13.0f}",
                 flush=True,
             )
 

@@ -87,10 +87,16 @@ def _coded(column: pl.Series) -> tuple[list[object], _Codes]:
     """Different values of a column, in order of first appearance, and the number of each row's value."""
     import polars as pl
 
+    if column.dtype == pl.String:
+        # Texts are compared once, and numbers from then on.
+        texts = column.cast(pl.Categorical)
+        numbers = texts.to_physical().to_numpy()
+        values = texts.unique(maintain_order=True)
+        place = np.empty(int(numbers.max()) + 1, dtype=np.int64)
+        place[values.to_physical().to_numpy()] = np.arange(len(values))
+        return values.to_list(), place[numbers]
     values = column.unique(maintain_order=True)
-    # polars finds groups of texts far faster than NumPy sorts them.
-    codes = column.replace_strict(values, pl.arange(len(values), eager=True))
-    return values.to_list(), codes.to_numpy()
+    return values.to_list(), column.replace_strict(values, pl.arange(len(values), eager=True)).to_numpy()
 
 
 def _sums(codes: _Codes, column: pl.Series, groups: int) -> _Array:
