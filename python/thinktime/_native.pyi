@@ -36,6 +36,7 @@ __all__ = [
     "read_workload",
     "record",
     "record_session",
+    "recursion",
     "schedule",
     "script_demands",
     "script_lines",
