@@ -2,9 +2,10 @@
 
     python benches/long_logs.py [--rows N ...] [--analyses NAME ...]
 
-Each analysis runs in a process of its own, on a log of five-minute intervals in parts of 10^6 rows.
+Each analysis runs in a process of its own, on a log of five-minute intervals in parts of 10^6 rows, whose
+tables of users, disks and interfaces have a row for each interval; or on a log of as many interactions.
 CPU time is that of the analysis, without imports; memory is the greatest resident size of the process,
-interpreter and libraries included. 10^8 rows take 4 GB of disk while they run, and ten minutes.
+interpreter and libraries included. 10^8 rows take 8 GB of disk while they run, and half an hour.
 """
 
 from __future__ import annotations
@@ -13,13 +14,27 @@ import argparse
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 PART = 1_000_000
 ROWS = (PART, 10 * PART)
-ANALYSES = ("overhead", "throughput", "saturation", "capacity", "rates", "timeline")
+OF_INTERVALS = (
+    "overhead",
+    "throughput",
+    "saturation",
+    "capacity",
+    "rates",
+    "timeline",
+    "health",
+    "users",
+    "recording",
+    "disks",
+)
+OF_INTERACTIONS = ("response", "service", "arrivals", "cpu-per-interaction")
+ANALYSES = (*OF_INTERVALS, *OF_INTERACTIONS)
+USERS = 50
 LENGTH_S = 300.0
 REQUESTS = {
     "forks": (0.5, 8e-3),
@@ -46,7 +61,7 @@ if isinstance(result, NotApplicable):
 """
 
 
-def write_log(folder: Path, rows: int) -> None:
+def write_intervals(folder: Path, rows: int) -> None:
     """Users who come and go over days; their requests, what these cost, and what the CPU has left."""
     import numpy as np
     import polars as pl
@@ -68,19 +83,79 @@ def write_log(folder: Path, rows: int) -> None:
                 cost * made[name] for name, (_, cost) in REQUESTS.items()
             )
             user = np.minimum(users * 12.0 * rng.gamma(4.0, 0.25, n), np.maximum(LENGTH_S - system, 0.0))
-            start = (first + np.arange(n)) * int(LENGTH_S * 1e6)
+            instants = (first + np.arange(n)) * int(LENGTH_S * 1e6)
+            start = pl.Series(instants).cast(pl.Datetime("us", "UTC"))
+            length = np.full(n, LENGTH_S)
             frame = pl.DataFrame(
                 {
-                    "start": pl.Series(start).cast(pl.Datetime("us", "UTC")),
-                    "length_s": np.full(n, LENGTH_S),
+                    "start": start,
+                    "length_s": length,
                     "user_s": np.round(user, 2),
                     "system_s": np.round(system, 2),
                     "idle_s": np.round(np.maximum(LENGTH_S - system - user, 0.0), 2),
                     "active_users": users.astype(np.uint64),
+                    "memory_available_bytes": (8e9 - 1e8 * users).astype(np.uint64),
+                    "memory_total_bytes": np.full(n, 8_000_000_000, dtype=np.uint64),
                     **{name: values.astype(np.uint64) for name, values in made.items()},
                 }
             )
             writer.write("samples", frame)
+            who = pl.Series(rng.integers(1000, 1000 + USERS, n)).cast(pl.String)
+            waited = {"run_delay_s": np.round(0.1 * user, 3)}
+            moved = (1e6 * users * rng.gamma(4.0, 0.25, n)).astype(np.uint64)
+            tables = {
+                "users": {
+                    "user": "uid:" + who,
+                    "user_s": frame["user_s"],
+                    "system_s": frame["system_s"],
+                    **waited,
+                },
+                "disks": {
+                    "device": np.full(n, "sda"),
+                    "reads": frame["disk_reads"],
+                    "writes": frame["disk_writes"],
+                    "busy_s": np.minimum(
+                        np.round(4e-3 * (made["disk_reads"] + made["disk_writes"]), 3), LENGTH_S
+                    ),
+                },
+                "interfaces": {"interface": np.full(n, "eth0"), "bytes_in": moved, "bytes_out": moved // 2},
+            }
+            for table, columns in tables.items():
+                writer.write(table, pl.DataFrame({"start": start, **columns}))
+
+
+def write_interactions(folder: Path, rows: int) -> None:
+    """Inputs of users who type at random, of four classes with hyperexponential service."""
+    import numpy as np
+    import polars as pl
+
+    from thinktime.log import LogWriter
+
+    rng = np.random.default_rng(1974)
+    with LogWriter.open(folder, source="bench", start_us=0) as writer:
+        begun_us = 0
+        for first in range(0, rows, PART):
+            n = min(PART, rows - first)
+            due = begun_us + np.cumsum(np.maximum(np.rint(rng.exponential(1e6, n)), 1.0)).astype(np.int64)
+            begun_us = int(due[-1])
+            kind = rng.integers(0, 4, n)
+            service = rng.exponential(0.02, n) * np.where(rng.random(n) < 0.1, 10.0, 1.0) * (1 + kind)
+            took = service * (1.0 + rng.exponential(0.5, n))
+            # As a source writes them: in the order in which they end.
+            order = np.argsort(due + took * 1e6, kind="stable")
+            instants = {"due": due, "completion": due + np.rint(took * 1e6).astype(np.int64)}
+            frame = pl.DataFrame(
+                {
+                    **{name: pl.Series(at).cast(pl.Datetime("us", "UTC")) for name, at in instants.items()},
+                    "service_s": service,
+                    "user_s": np.round(0.8 * service, 6),
+                    "system_s": np.round(0.2 * service, 6),
+                    "population": np.full(n, 12, dtype=np.uint64),
+                    "user": "user " + pl.Series(rng.integers(1, 13, n)).cast(pl.String),
+                    "class": "class " + pl.Series(kind).cast(pl.String),
+                }
+            )
+            writer.write("interactions", frame[order])
 
 
 def measure(analysis: str, folder: Path) -> tuple[float, float]:
@@ -90,23 +165,22 @@ def measure(analysis: str, folder: Path) -> tuple[float, float]:
     return float(told[0]), float(told[1]) / 1e6
 
 
-def measured(
-    sizes: tuple[int, ...], analyses: Sequence[str] = ANALYSES
-) -> dict[tuple[str, int], tuple[float, float]]:
-    """CPU seconds and memory by analysis and number of rows; each log is removed before the next."""
-    found = {}
-    for rows in sizes:
+def measured(rows: int, analyses: Sequence[str] = ANALYSES) -> Iterator[tuple[str, tuple[float, float]]]:
+    """Name, CPU seconds and memory of each analysis; a log is removed before the next is made."""
+    for write, asked in ((write_intervals, OF_INTERVALS), (write_interactions, OF_INTERACTIONS)):
+        chosen = [name for name in analyses if name in asked]
+        if not chosen:
+            continue
         with tempfile.TemporaryDirectory() as temporary:
             folder = Path(temporary) / "log"
-            write_log(folder, rows)
-            for analysis in analyses:
-                found[analysis, rows] = measure(analysis, folder)
-    return found
+            write(folder, rows)
+            for analysis in chosen:
+                yield analysis, measure(analysis, folder)
 
 
 def run() -> list[dict[str, Any]]:
     """CPU time of ten times the rows beside ten times the CPU time, and its memory beside the same."""
-    found = measured(ROWS)
+    found = {(name, rows): cost for rows in ROWS for name, cost in measured(rows)}
     few, many = ROWS
     factor = many / few
     rows = []
@@ -137,11 +211,11 @@ def main() -> None:
     parser.add_argument("--analyses", nargs="+", default=list(ANALYSES), metavar="NAME")
     options = parser.parse_args()
     sizes = tuple(int(rows) for rows in options.rows)
-    print(f"{'analysis':<12}{'rows':>12}{'CPU s':>10}{'us a row':>10}{'MB resident':>13}")
+    print(f"{'analysis':<20}{'rows':>12}{'CPU s':>10}{'us a row':>10}{'MB resident':>13}")
     for size in sizes:
-        for (analysis, rows), (cpu_s, resident_mb) in measured((size,), options.analyses).items():
+        for analysis, (cpu_s, resident_mb) in measured(size, options.analyses):
             print(
-                f"{analysis:<12}{rows:>12.0e}{cpu_s:>10.2f}{1e6 * cpu_s / rows:>10.3f}{resident_mb:>13.0f}",
+                f"{analysis:<20}{size:>12.0e}{cpu_s:>10.2f}{1e6 * cpu_s / size:>10.3f}{resident_mb:>13.0f}",
                 flush=True,
             )
 

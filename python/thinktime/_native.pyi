@@ -36,6 +36,7 @@ __all__ = [
     "read_workload",
     "record",
     "record_session",
+    "recursion",
     "schedule",
     "script_demands",
     "script_lines",
@@ -443,6 +444,7 @@ def mva_classes(
     population: Sequence[int],
 ) -> tuple[bytes, bytes]: ...
 def dominated(dimensions: int, points: bytes, by: bytes) -> bytes: ...
+def recursion(columns: int, correlation: float, rows: bytes) -> bytes: ...
 
 @final
 class NativeParetoSet:

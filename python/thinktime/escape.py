@@ -20,9 +20,7 @@ def escaped(text: str) -> str:
     >>> print(escaped("eve\x1b[2J\nbase: 0 defects"))
     eve\x1b[2J\x0abase: 0 defects
     """
-    if text.isprintable():
-        return text
-    return "".join(_code(character) if is_hidden(character) else character for character in text)
+    return text if text.isprintable() else text.translate(_CODES)
 
 
 def is_hidden(character: str) -> bool:
@@ -38,3 +36,15 @@ def _code(character: str) -> str:
     if code < 0x100:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+class _Codes(dict[int, int | str]):
+    """What stands for each character, by its number; looked up once for each."""
+
+    def __missing__(self, number: int) -> int | str:
+        character = chr(number)
+        found = self[number] = _code(character) if is_hidden(character) else number
+        return found
+
+
+_CODES = _Codes()

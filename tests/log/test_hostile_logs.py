@@ -418,6 +418,23 @@ def test_sums_by_group_have_the_same_bits_however_the_rows_are_cut():
     assert by_group([unknown.lazy()], "user", ["cpu_s"])["cpu_s"].null_count() == 1
 
 
+@pytest.mark.parametrize("different", [3, 400], ids=["all pairs occur", "few of the pairs occur"])
+def test_sums_by_two_keys_are_those_of_their_pairs(different):
+    choice = random.Random(9)
+    pairs = [(f"u{choice.randrange(different)}", f"c{choice.randrange(different)}") for _ in range(2000)]
+    rows = pl.DataFrame(pairs, schema=["user", "command"], orient="row").with_columns(
+        number=pl.int_range(pl.len()).cast(pl.Float64)
+    )
+    in_order = {}
+    for pair, number in zip(pairs, rows["number"].to_list(), strict=True):
+        in_order[pair] = in_order.get(pair, 0.0) + number
+    # Each part has categories of its own.
+    parts = [rows[:700].lazy(), rows[700:].lazy()]
+    result = by_group(parts, ("user", "command"), ["number"])
+    assert list(result.select("user", "command").iter_rows()) == list(in_order)
+    assert result["number"].to_list() == list(in_order.values())
+
+
 @pytest.mark.parametrize("listed", [True, False], ids=["checksums right", "checksums wrong"])
 @pytest.mark.parametrize("seed", range(3))
 def test_bytes_of_a_part_that_changed_end_in_a_message_or_a_report(log, commands, seed, listed):

@@ -1,14 +1,16 @@
-//! Sets of maximal points, and dominance between sets, for `thinktime.stats.pareto`. Points cross as bytes of arrays.
+//! Sets of maximal points, dominance between sets, and autoregressive sums, for `thinktime.stats`. Numbers cross as bytes
+//! of arrays.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use thinktime_stats::{dominance, pareto};
+use thinktime_stats::{autoregression, dominance, pareto};
 
 use crate::arrays::doubles;
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<NativeParetoSet>()?;
+    module.add_function(wrap_pyfunction!(recursion, module)?)?;
     module.add_function(wrap_pyfunction!(dominated, module)?)
 }
 
@@ -96,4 +98,19 @@ fn dominated<'py>(
     numbers(by, &mut above);
     let is_below = py.detach(|| dominance::dominated(dimensions, &below, &above));
     Ok(PyBytes::new(py, &is_below.into_iter().map(u8::from).collect::<Vec<u8>>()))
+}
+
+/// Rows, each with `correlation` times the row before it as it was returned.
+#[pyfunction]
+fn recursion<'py>(
+    py: Python<'py>,
+    columns: usize,
+    correlation: f64,
+    rows: &[u8],
+) -> PyResult<Bound<'py, PyBytes>> {
+    check(columns, rows)?;
+    let mut values = Vec::new();
+    numbers(rows, &mut values);
+    py.detach(|| autoregression::recurse(&mut values, columns, correlation));
+    doubles(py, &values)
 }

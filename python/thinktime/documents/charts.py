@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
+from thinktime.documents.chart_rows import data
 from thinktime.documents.document import Key
 
 if TYPE_CHECKING:
@@ -112,13 +113,9 @@ def colour(name: str) -> str:
 
 def at_width(spec: Spec, width: int) -> Spec:
     """Specification for a column `width` pixels wide; `fitted` in report.js is its twin."""
-    spec = copy.deepcopy(spec)
     if "vconcat" in spec:
-        for view in spec["vconcat"]:
-            view["width"] = width - MARGIN
-    else:
-        spec["width"] = width
-    return spec
+        return spec | {"vconcat": [view | {"width": width - MARGIN} for view in spec["vconcat"]]}
+    return spec | {"width": width}
 
 
 def stack(
@@ -140,7 +137,7 @@ def stack(
         tops[place] = low + _float(row["value"])
         drawn.append({**row, "low": low, "high": tops[place]})
     chart = (
-        alt.Chart(_data(drawn))
+        alt.Chart(data(drawn))
         .mark_area(interpolate="step-after", clip=True)
         .encode(
             x=_x(x, "t", nice=False),
@@ -159,7 +156,7 @@ def bar(rows: Rows, series: Sequence[Key]) -> Spec:
     import altair as alt
 
     boxes = (
-        alt.Chart(_data(rows))
+        alt.Chart(data(rows))
         .mark_rect(stroke="var(--card)", strokeWidth=1.5)
         .encode(
             x=_of_whole("share of all CPU time"),
@@ -192,7 +189,7 @@ def _digits(rows: Rows, series: Sequence[Key], least: float, size: int) -> Any:
     ]
     # A narrow screen has less room than the share alone tells.
     fits = alt.ExprRef(f"datum.share * width < {DIGITS_WIDTH} ? 0 : 1")
-    texts = alt.Chart(_data(roomy)).mark_text(fontWeight=600, fontSize=size, baseline="middle", opacity=fits)
+    texts = alt.Chart(data(roomy)).mark_text(fontWeight=600, fontSize=size, baseline="middle", opacity=fits)
     return texts.encode(x="middle:Q", text="shown:N", color=_contrast("part", series))
 
 
@@ -212,7 +209,7 @@ def bars(rows: Rows, series: Sequence[Key], title: str) -> Spec:
     names = list(dict.fromkeys(str(row["label"]) for row in rows))
     y = _lines(names)
     boxes = (
-        alt.Chart(_data(rows))
+        alt.Chart(data(rows))
         .mark_bar(stroke="var(--card)", strokeWidth=1.5)
         .encode(
             x=_of_whole(title),
@@ -269,7 +266,7 @@ def dots(
     import altair as alt
 
     names = list(dict.fromkeys(str(row["label"]) for row in rows))
-    base = alt.Chart(_data(rows)).encode(y=_lines(names, grid=True), color=_colours("series", series))
+    base = alt.Chart(data(rows)).encode(y=_lines(names, grid=True), color=_colours("series", series))
     if len(series) > 1:
         base = base.encode(yOffset=alt.YOffset("series:N", sort=[item.name for item in series]))
     tooltip = _tooltip(label=named[0], series=named[1], shown=named[2])
@@ -327,10 +324,10 @@ def caterpillar(rows: Rows, series: Sequence[Key], x: Axis, middle: float) -> Sp
         minExtent=0,
     )
     y = alt.Y("line:O", scale=alt.Scale(domain=list(range(count))), axis=axis)
-    base = alt.Chart(_data(placed)).encode(y=y, color=_colours("series", series))
+    base = alt.Chart(data(placed)).encode(y=y, color=_colours("series", series))
     tooltip = _tooltip(label="column", named="row", shown="ours for printed")
     here = (
-        alt.Chart(_data([{"x": middle}]))
+        alt.Chart(data([{"x": middle}]))
         .mark_rule(strokeDash=[4, 3], color="var(--quiet)")
         .encode(x=_x(x, "x"))
     )
@@ -348,7 +345,7 @@ def curves(rows: Rows, series: Sequence[Key], x: Axis, y: Axis, dotted: bool = T
 
     x_value, y_value = _x(x, "x"), _y(y)
     solid = [row for row in rows if not row.get("few")]
-    base = alt.Chart(_data(solid)).encode(x=x_value, color=_colours("series", series))
+    base = alt.Chart(data(solid)).encode(x=x_value, color=_colours("series", series))
     tooltip = _tooltip(series="figure", x=alt.Tooltip("x:Q", title=x.title, format=".4~g"), shown="value")
     layers: list[Any] = [
         base.mark_area(opacity=0.16, clip=True).encode(y=_y(y, "low"), y2="high:Q", detail="series:N"),
@@ -362,7 +359,7 @@ def curves(rows: Rows, series: Sequence[Key], x: Axis, y: Axis, dotted: bool = T
         )
     hollow = [row for row in rows if row.get("few")]
     if hollow:
-        weak = alt.Chart(_data(hollow)).mark_point(filled=False, size=34, opacity=0.7)
+        weak = alt.Chart(data(hollow)).mark_point(filled=False, size=34, opacity=0.7)
         layers.append(weak.encode(x=x_value, y=y_value, color=_colours("series", series), tooltip=tooltip))
     if len(series) > 1:
         layers.append(_end_names(solid or rows, series, x, y))
@@ -373,7 +370,7 @@ def _end_names(rows: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Any:
     """Name of each series at the end of its line."""
     import altair as alt
 
-    marks = alt.Chart(_data(_line_ends(rows, y))).mark_text(align="left", dx=8, fontWeight=600, fontSize=11)
+    marks = alt.Chart(data(_line_ends(rows, y))).mark_text(align="left", dx=8, fontWeight=600, fontSize=11)
     faint = [item.name for item in series if item.colour in FAINT]
     # A scale of its own would conflict with that of the areas.
     ink = alt.condition(
@@ -416,10 +413,10 @@ def labelled(rows: Rows, lines: Rows, series: Sequence[Key], x: Axis, y: Axis) -
     import altair as alt
 
     value = _y(y)
-    base = alt.Chart(_data(rows)).encode(x=_x(x, "x"), color=_colours("series", series))
+    base = alt.Chart(data(rows)).encode(x=_x(x, "x"), color=_colours("series", series))
     tooltip = _tooltip(series="figure", x=alt.Tooltip("x:Q", title=x.title, format=".4~g"), shown="value")
     ends = _y(y, "low")
-    broken = alt.Chart(_data(lines)).mark_line(strokeWidth=1.5, strokeDash=[5, 3], clip=True)
+    broken = alt.Chart(data(lines)).mark_line(strokeWidth=1.5, strokeDash=[5, 3], clip=True)
     layers = [
         broken.encode(x=_x(x, "x"), y=value, color=_colours("series", series)),
         base.mark_rule(strokeWidth=1.5, opacity=0.55, clip=True).encode(y=ends, y2="high:Q"),
@@ -438,12 +435,12 @@ def scatter(rows: Rows, line: Rows, series: Sequence[Key], x: Axis, y: Axis) -> 
     colours = _colours("series", series)
     place: dict[str, Any] = {"x": _x(x, "x"), "y": _y(y, "y")}
     points = (
-        alt.Chart(_data(rows))
+        alt.Chart(data(rows))
         .mark_point(filled=True, size=38, opacity=0.6)
         .encode(**place, color=colours, tooltip=_tooltip(shown="interval"))
     )
     rule = (
-        alt.Chart(_data(line))
+        alt.Chart(data(line))
         .mark_line(strokeWidth=1.4, color="var(--ink)", strokeDash=[5, 3])
         .encode(**place)
     )
@@ -471,19 +468,19 @@ def frontier(
     layers = []
     if band:
         layers.append(
-            alt.Chart(_data(band))
+            alt.Chart(data(band))
             .mark_area(opacity=0.12, color="var(--ink)")
             .encode(x=_x(x, "x"), y=alt.Y("low:Q", scale=_scale(y)), y2="high:Q")
         )
-    everything = alt.Chart(_data(cloud)).encode(**place, tooltip=_tooltip(shown="interval"))
+    everything = alt.Chart(data(cloud)).encode(**place, tooltip=_tooltip(shown="interval"))
     layers.append(everything.mark_point(filled=True, size=22, opacity=0.55, color=colour("other")))
     if corners:
         numbered = [{**row, "order": index} for index, row in enumerate(corners)]
-        steps = alt.Chart(_data(numbered)).encode(**place, order="order:Q")
+        steps = alt.Chart(data(numbered)).encode(**place, order="order:Q")
         layers.append(steps.mark_line(strokeWidth=0.8, opacity=0.6, color="var(--ink)"))
-    hull = alt.Chart(_data(curve)).encode(**place, order="x:Q")
+    hull = alt.Chart(data(curve)).encode(**place, order="x:Q")
     layers.append(hull.mark_line(strokeWidth=1.5, color="var(--ink)", strokeDash=[5, 3]))
-    best = alt.Chart(_data(points)).encode(
+    best = alt.Chart(data(points)).encode(
         **place, color=_colours("series", series), tooltip=_tooltip(shown="on the frontier")
     )
     layers.append(best.mark_point(filled=True, size=70, opacity=1, stroke="var(--card)", strokeWidth=1))
@@ -499,11 +496,11 @@ def frontiers(curves: Rows, bands: Rows, points: Rows, series: Sequence[Key], x:
 
     place: dict[str, Any] = {"x": _x(x, "x"), "y": _y(y, "y")}
     colours = _colours("series", series)
-    band = alt.Chart(_data(bands)).mark_area(opacity=0.12)
+    band = alt.Chart(data(bands)).mark_area(opacity=0.12)
     layers = [
         band.encode(x=_x(x, "x"), y=alt.Y("low:Q", scale=_scale(y)), y2="high:Q", color=colours),
-        alt.Chart(_data(curves)).mark_line(strokeWidth=1.8).encode(**place, order="x:Q", color=colours),
-        alt.Chart(_data(points))
+        alt.Chart(data(curves)).mark_line(strokeWidth=1.8).encode(**place, order="x:Q", color=colours),
+        alt.Chart(data(points))
         .mark_point(filled=True, size=40, opacity=1, stroke="var(--card)", strokeWidth=1)
         .encode(**place, color=colours, tooltip=_tooltip(shown="on the frontier")),
     ]
@@ -529,7 +526,7 @@ def laid_over(spec: Spec, rows: Rows, series: Sequence[Key]) -> Spec:
     axes = next(layer["encoding"] for layer in spec["layer"] if {"x", "y"} <= layer["encoding"].keys())
     for key in series:
         selected = [row for row in rows if row["series"] == key.name]
-        mark = alt.Chart(_data(selected)).mark_point(
+        mark = alt.Chart(data(selected)).mark_point(
             filled=True,
             size=85,
             opacity=1,
@@ -564,7 +561,7 @@ def grid(rows: Rows, columns: str, lines: str, shade: str) -> Spec:
     across = list(dict.fromkeys(str(row["column"]) for row in rows))
     down = list(dict.fromkeys(str(row["line"]) for row in rows))
     options: dict[str, Any] = {"labelFontSize": 12, "labelColor": "var(--ink)", "grid": False}
-    base = alt.Chart(_data(rows)).encode(
+    base = alt.Chart(data(rows)).encode(
         x=alt.X("column:N", sort=across, axis=alt.Axis(title=columns, orient="top", labelAngle=0, **options)),
         y=alt.Y("line:N", sort=down, axis=alt.Axis(title=lines, **options)),
     )
@@ -583,7 +580,7 @@ def steps(rows: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
     import altair as alt
 
     chart = (
-        alt.Chart(_data(rows))
+        alt.Chart(data(rows))
         .mark_line(interpolate="step-after", strokeWidth=2)
         .encode(
             x=_x(x, "x"),
@@ -608,7 +605,7 @@ def histogram(rows: Rows, x: Axis, y: Axis, shade: str, named: str = "interactio
     import altair as alt
 
     chart = (
-        alt.Chart(_data([{**row, "base": 0} for row in rows]))
+        alt.Chart(data([{**row, "base": 0} for row in rows]))
         .mark_rect(color=colour(shade), stroke="var(--card)", strokeWidth=1, clip=True)
         .encode(x=_x(x, "low"), x2="high:Q", y=_y(y, "base"), y2="value:Q", tooltip=_tooltip(shown=named))
     )
@@ -617,7 +614,7 @@ def histogram(rows: Rows, x: Axis, y: Axis, shade: str, named: str = "interactio
         for row in rows
         if row.get("least") is not None and row.get("most") is not None
     ]
-    whiskers = alt.Chart(_data(measured)).mark_rule(strokeWidth=1.4, color="var(--ink)", clip=True)
+    whiskers = alt.Chart(data(measured)).mark_rule(strokeWidth=1.4, color="var(--ink)", clip=True)
     place = {"x": _x(x, "middle"), "y": alt.Y("least:Q", scale=_scale(y)), "y2": "most:Q"}
     return _single(chart + whiskers.encode(**place) if measured else chart, y.title, HEIGHT)
 
@@ -639,7 +636,7 @@ def strips(items: Sequence[Strip], x: Axis) -> Spec:
         )
         axis = alt.Axis(title=None, tickCount=2, minExtent=40, maxExtent=40, **_format(item.format))
         ends = {"domainMin": 0} if item.high is None else {"domain": [0, item.high]}
-        base = alt.Chart(_data(item.rows)).encode(
+        base = alt.Chart(data(item.rows)).encode(
             x=time,
             y=alt.Y("value:Q", axis=axis, scale=alt.Scale(**ends), stack=None),
             detail="segment:N",
@@ -707,20 +704,6 @@ def finished(spec: Spec) -> Spec:
         "text": {"color": "var(--ink)"},
     }
     return spec
-
-
-def _data(rows: Rows) -> alt.Data:
-    import altair as alt
-    from altair.utils import schemapi
-
-    # Rows are plain values: to hold each to the schema takes half of the time of a chart.
-    with schemapi.debug_mode(False):
-        values = [{key: _clean(value) for key, value in row.items()} for row in rows]
-        return alt.Data(values=values)  # type: ignore[no-untyped-call]
-
-
-def _clean(value: object) -> object:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _float(value: object) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.log import facts
+from thinktime.log.alongside import Pieces, alongside
 from thinktime.log.sums import by_group
 
 if TYPE_CHECKING:
     import polars as pl
 
     from thinktime.log import Log
+    from thinktime.log.observations import Observations
 
 Array = NDArray[np.float64]
 
@@ -182,37 +184,42 @@ def latest(log: Log, table: str, key: str, label: str) -> dict[str, str]:
     return found
 
 
-def over_time(log: Log, starts_us: NDArray[np.int64], most: int) -> UserTimes:
-    """CPU time and waits for a CPU of the `most` largest users, in the intervals that begin at `starts_us`.
+def over_time(log: Log, pieces: Pieces, most: int) -> Iterator[tuple[Observations, UserTimes]]:
+    """CPU time and waits for a CPU of the `most` largest users in the intervals of a log, piece by piece.
 
-    Rows whose interval is not among these are omitted: nothing is known of its length.
+    Rows that begin with none of the intervals are omitted: nothing is known of their length.
+
+    Parameters
+    ----------
+    log : Log
+    pieces : callable
+        The intervals: ``observations.held(lambda: observations.chunks(log, names))``.
+    most : int
+        Users who are followed one by one.
     """
+    import polars as pl
+
     sums = by_group(map(_rows, log.in_turn("users")), "user", ("cpu_s",))
     largest = sums.sort(["cpu_s", "user"], descending=[True, False]).head(most)["user"].to_list()
-    size = len(starts_us)
-    cpu, delay = np.zeros((len(largest) + 1, size)), np.zeros((len(largest) + 1, size))
-    starts, first = np.unique(starts_us, return_index=True)
-    rank = {user: number for number, user in enumerate(largest)}
-    for part in log.in_turn("users"):
-        frame = _rows(part).collect()
-        if not len(starts) or frame.is_empty():
-            continue
-        begun = frame["start"].to_numpy()
-        place = np.minimum(np.searchsorted(starts, begun), len(starts) - 1)
-        used = starts[place] == begun
-        at = first[place[used]]
-        who = np.array([rank.get(user, len(largest)) for user in frame["user"].to_list()], dtype=np.int64)[
-            used
-        ]
-        for target, name in ((cpu, "cpu_s"), (delay, "run_delay_s")):
-            np.add.at(target, (who, at), frame[name].fill_null(0.0).to_numpy()[used])
-    return UserTimes(
-        users=tuple(largest),
-        cpu_s=cpu[:-1],
-        all_cpu_s=cpu.sum(axis=0),
-        delay_s=delay[:-1],
-        all_delay_s=delay.sum(axis=0),
+    rank = pl.col("user").replace_strict(
+        largest, list(range(len(largest))), default=len(largest), return_dtype=pl.Int64
     )
+    for piece, frames in alongside(log, "users", pieces, _rows):
+        cpu, delay = (np.zeros((len(largest) + 1, len(piece))) for _ in range(2))
+        for frame, place in frames:
+            cell = frame.select(rank).to_series().to_numpy() * len(piece) + place
+            for target, name in ((cpu, "cpu_s"), (delay, "run_delay_s")):
+                np.add.at(target.reshape(-1), cell, frame[name].fill_null(0.0).to_numpy())
+        yield (
+            piece,
+            UserTimes(
+                users=tuple(largest),
+                cpu_s=cpu[:-1],
+                all_cpu_s=cpu.sum(axis=0),
+                delay_s=delay[:-1],
+                all_delay_s=delay.sum(axis=0),
+            ),
+        )
 
 
 def _rows(part: pl.LazyFrame) -> pl.LazyFrame:

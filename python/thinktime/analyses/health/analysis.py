@@ -49,14 +49,14 @@ def analyse(log: Log) -> Health | NotApplicable:
     """
     check_log(log)
     readings = read(log)
-    if not len(readings.samples):
+    if not readings.intervals:
         return NotApplicable("the log has no samples", "record with `thinktime record`")
     checks = tuple(check(readings) for check in CHECKS)
     return Health(
         checks=checks,
-        intervals=len(readings.samples),
+        intervals=readings.intervals,
         time_s=readings.time_s,
         caveats=()
         if readings.enough
-        else (Caveat("few_intervals", intervals=len(readings.samples), least=readings.INTERVALS_LEAST),),
+        else (Caveat("few_intervals", intervals=readings.intervals, least=readings.INTERVALS_LEAST),),
     )

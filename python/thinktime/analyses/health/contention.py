@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from thinktime.analyses.health.readings import STATES, Readings
+from thinktime.analyses.health.intervals import BUSY, STATES, Held
+from thinktime.analyses.health.readings import Readings
 from thinktime.analyses.health.result import Check
-from thinktime.log.observations import LOW_PRIORITY
-
-Array = NDArray[np.float64]
 
 WAIT_LIMIT = 1.0
 """Waiting over running: at 1, work takes twice as long as on a machine of its own.
@@ -29,18 +24,12 @@ PRESSURE_LIMIT = 0.4
 
 It is the probability of a queue at two CPUs at which waiting equals running (M/M/2).
 """
-HOLDS = 0.5
-"""Share of the CPUs from which one user can hold up the others: half of them, so that there is but one."""
-LEAVES = 0.25
-"""Share of the CPUs below which that user is as good as absent."""
 CONTRAST = 0.5
 """If others wait half as much (or more) without that user, he is not what they wait for."""
 STEAL_LIMIT = 0.05
 """Share of the wanted CPU time that the hypervisor gave to others: programs take 5 % longer."""
 STEAL_LEAST = 0.01
 """Share of the capacity below which nobody notices: an idle machine wants next to nothing."""
-FULL_IDLE = 0.05
-"""Idle share below which the CPUs count as full, as in the question about saturation."""
 LOW_PRIORITY_LIMIT = 0.1
 """Share of the intervals that are full only because of low priority: that which names a limit elsewhere."""
 
@@ -58,13 +47,13 @@ def cpu_wait(log: Readings) -> Check:
     ]
     all_wait = waited >= max(least, WAIT_LIMIT * used)
     found = log.enough and (all_wait or bool(worst))
-    busy = log.total(*STATES[:-3])
+    busy = log.total(*BUSY)
     values: dict[str, Any] = {
         "waited_s": waited,
         "used_s": used,
         "all_wait": all_wait,
         "users": [(log.name(user), delay, cpu) for delay, cpu, user in sorted(worst, reverse=True)[:3]],
-        "idle": _idle_in_waits(log),
+        "idle": log.second.idle_in_waits,
         "low_priority": _share(log.low_priority_s, busy),
         "time_s": log.time_s,
     }
@@ -78,22 +67,9 @@ def cpu_wait(log: Readings) -> Check:
         section="users",
         rank=1,
         lost=waited / log.time_s,
-        worst_us=log.when(log.largest.all_delay_s / log.samples.length_s),
+        worst_us=log.second.delayed.start_us,
         values=values if found else {},
     )
-
-
-def _idle_in_waits(log: Readings) -> float | None:
-    """Idle share of the CPUs in the intervals in which users waited, each by how much they waited in it.
-
-    Over all of a record, an idle night would make every queue of the day look like one beside idle CPUs.
-    """
-    all_s, idle_s = log.samples.total(STATES), log.samples.total(("idle_s", "iowait_s"))
-    waited = log.largest.all_delay_s
-    known = (all_s > 0.0) & ~np.isnan(idle_s) & (waited > 0.0)
-    if not known.any():
-        return None
-    return float(np.average(idle_s[known] / all_s[known], weights=waited[known]))
 
 
 def _by_pressure(log: Readings) -> Check:
@@ -111,7 +87,7 @@ def _by_pressure(log: Readings) -> Check:
         section="rates",
         rank=1,
         lost=value or 0.0,
-        worst_us=log.when(log.rate("psi_cpu_some_s")),
+        worst_us=log.worst("psi_cpu_some_s"),
         values={"waited_s": waited, "used_s": None} if found else {},
     )
 
@@ -122,14 +98,11 @@ def _queue_least(log: Readings) -> float:
 
 def held_up(log: Readings) -> Check:
     """Others' waiting over running while one user had half of the CPUs or more, for the worst such user."""
-    times, lengths = log.largest, log.samples.length_s
     measured = log.of_users("run_delay_s") is not None and log.cpus > 0.0
     found: dict[str, Any] = {}
     value = 0.0 if measured else None
-    for rank, user in enumerate(times.users if measured else ()):
-        use = times.cpu_s[rank] / lengths
-        waited, ran = times.all_delay_s - times.delay_s[rank], times.all_cpu_s - times.cpu_s[rank]
-        ratio, values = _held_by(log, use, waited, ran)
+    for user, held in log.second.held.items() if measured else ():
+        ratio, values = _held_by(log, held)
         if values and values["waited_s"] > found.get("waited_s", 0.0):
             found = {"user": log.name(user), **values}
             value = ratio
@@ -150,46 +123,34 @@ def held_up(log: Readings) -> Check:
     )
 
 
-def _held_by(log: Readings, use: Array, waited: Array, ran: Array) -> tuple[float | None, dict[str, Any]]:
-    """Others' waiting over running while a user had much of the CPUs, and the values if that is a finding.
-
-    Parameters
-    ----------
-    log : Readings
-    use : array
-        CPUs that the user used in each interval.
-    waited, ran : array
-        Time that the others waited for a CPU, and CPU time that they used.
-    """
-    lengths = log.samples.length_s
-    much, little = use >= HOLDS * log.cpus, use < LEAVES * log.cpus
-    time_s, waited_s, ran_s = (float(item[much].sum()) for item in (lengths, waited, ran))
-    if np.count_nonzero(much) < log.INTERVALS_LEAST or not ran_s > 0.0:
+def _held_by(log: Readings, held: Held) -> tuple[float | None, dict[str, Any]]:
+    """Others' waiting over running while a user had much of the CPUs, and the values if that is a finding."""
+    if held.much < log.INTERVALS_LEAST or not held.ran_s > 0.0:
         return None, {}
-    ratio = waited_s / ran_s
-    without = float(waited[little].sum() / ran[little].sum()) if ran[little].sum() > 0.0 else 0.0
-    contrast = without if np.count_nonzero(little) >= log.INTERVALS_LEAST else None
+    ratio = held.waited_s / held.ran_s
+    without = held.waited_without_s / held.ran_without_s if held.ran_without_s > 0.0 else 0.0
+    contrast = without if held.little >= log.INTERVALS_LEAST else None
     if (
         ratio < WAIT_LIMIT
-        or waited_s < _queue_least(log) * time_s
+        or held.waited_s < _queue_least(log) * held.time_s
         or (contrast is not None and contrast >= CONTRAST * ratio)
     ):
         return ratio, {}
     return ratio, {
-        "used": float((use * lengths)[much].sum()) / time_s,
+        "used": held.used_s / held.time_s,
         "cpus": log.cpus,
-        "time_s": time_s,
-        "waited_s": waited_s,
-        "ran_s": ran_s,
+        "time_s": held.time_s,
+        "waited_s": held.waited_s,
+        "ran_s": held.ran_s,
         "ratio": ratio,
         "without": contrast,
-        "worst_us": log.when(np.where(much, waited / lengths, -np.inf)),
+        "worst_us": held.worst.start_us,
     }
 
 
 def stolen(log: Readings) -> Check:
     """Share of the wanted CPU time that the hypervisor gave to other machines."""
-    taken, busy = log.total("steal_s"), log.total(*STATES[:-3])
+    taken, busy = log.total("steal_s"), log.total(*BUSY)
     value = None if taken is None else _share(taken, taken + (busy or 0.0))
     felt = (taken or 0.0) >= STEAL_LEAST * log.capacity_s
     found = log.enough and felt and value is not None and value >= STEAL_LIMIT
@@ -203,22 +164,17 @@ def stolen(log: Readings) -> Check:
         section="capacity",
         rank=1,
         lost=(taken or 0.0) / log.time_s,
-        worst_us=log.when(log.rate("steal_s")),
+        worst_us=log.worst("steal_s"),
         values={"stolen_s": taken, "share": value} if found else {},
     )
 
 
 def low_priority(log: Readings) -> Check:
     """Share of the intervals in which the CPUs were full only because of work at low priority."""
-    all_s, idle_s = log.samples.total(STATES), log.samples.total(("idle_s", "iowait_s"))
-    seen = bool(np.isfinite(log.samples.columns[LOW_PRIORITY[0]]).all())
-    with np.errstate(divide="ignore", invalid="ignore"):
-        idle = idle_s / all_s
-        spare = (idle_s + log.samples.low_priority()) / all_s
-    known = np.isfinite(spare)
+    counted = log.first.full
     value = full = full_without = None
-    if known.any():
-        full, full_without = (float((item[known] < FULL_IDLE).mean()) for item in (idle, spare))
+    if counted.known:
+        full, full_without = counted.full / counted.known, counted.without / counted.known
         value = full - full_without
     found = log.enough and value is not None and value >= LOW_PRIORITY_LIMIT
     return Check(
@@ -227,14 +183,14 @@ def low_priority(log: Readings) -> Check:
         unit="share",
         limit=LOW_PRIORITY_LIMIT,
         found=found,
-        evidence=("samples.low_priority_s" if seen else "samples.nice_s", "samples.idle_s"),
+        evidence=("samples.low_priority_s" if counted.seen else "samples.nice_s", "samples.idle_s"),
         section="capacity",
         rank=3,
         values={
             "full": full,
             "full_without": full_without,
             "share": _share(log.low_priority_s, log.total(*STATES)),
-            "seen": seen,
+            "seen": counted.seen,
         }
         if found
         else {},

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from thinktime.analyses.health.readings import Readings, Sums
 from thinktime.analyses.health.result import Check
 
@@ -21,7 +19,6 @@ DROPS_LEAST_PER_S = 1.0
 segments gets at most 45 Mbit/s (Mathis et al. 1997). Kernels count as dropped what nobody listens to, some
 packets a minute on any network."""
 STEADY_LIMIT = 0.2
-STEADY_WITHIN = 0.05
 STEADY_LEAST_PER_S = 1e7
 STEADY_INTERVALS = 20
 """Share of the intervals within 5 % of the highest rate: random traffic rarely comes so close to its maximum
@@ -44,7 +41,7 @@ def io_pressure(log: Readings) -> Check:
         section="disks",
         rank=1,
         lost=value or 0.0,
-        worst_us=log.when(log.rate("psi_io_some_s")),
+        worst_us=log.worst("psi_io_some_s"),
         values={
             "share": value,
             "disk": busiest,
@@ -130,11 +127,11 @@ def steady_network(log: Readings) -> Check:
     """Share of the intervals in which the traffic of an interface came close to its own highest rate."""
     values: dict[str, object] = {}
     value = 0.0 if log.traffic else None
-    for name, rates in log.traffic.items():
-        highest = float(rates.max(initial=0.0))
-        if highest < STEADY_LEAST_PER_S or len(log.samples) < STEADY_INTERVALS:
+    for name, traffic in log.traffic.items():
+        highest = traffic.highest
+        if highest < STEADY_LEAST_PER_S or log.intervals < STEADY_INTERVALS:
             continue
-        share = float(np.count_nonzero(rates >= (1.0 - STEADY_WITHIN) * highest)) / len(log.samples)
+        share = traffic.near / log.intervals
         if share > (value or 0.0):
             value = share
             values = {"interface": name, "share": share, "rate": highest}

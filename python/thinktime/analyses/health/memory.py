@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from thinktime.analyses.health.intervals import PARTS
 from thinktime.analyses.health.readings import Readings
 from thinktime.analyses.health.result import Check
 
@@ -21,9 +22,8 @@ AVAILABLE_LIMIT = 0.1
 SHRINKING_LIMIT = 1.0
 """Time until nothing is left, at the pace of the record, over the length of the record: a forecast further
 ahead than the past goes back is not worth much."""
-PARTS = 10
-"""Parts of the record whose means must fall: a single step is a program that started, and no pace."""
 FALLS_LEAST = 7
+"""Parts of the record whose means must fall: a single step is a program that started, and no pace."""
 
 
 def pressure(log: Readings) -> Check:
@@ -41,7 +41,7 @@ def pressure(log: Readings) -> Check:
         section="rates",
         rank=1,
         lost=value or 0.0,
-        worst_us=log.when(log.rate("psi_memory_some_s")),
+        worst_us=log.worst("psi_memory_some_s"),
         values={"share": value, "stalled_s": stalled} if found else {},
     )
 
@@ -61,7 +61,7 @@ def swapping(log: Readings) -> Check:
         section="rates",
         rank=1,
         lost=(delay or 0.0) / log.time_s,
-        worst_us=log.when(log.rate("swap_in_pages")),
+        worst_us=log.worst("swap_in_pages"),
         values={
             "read": value,
             "written": (log.total("swap_out_pages") or 0.0) / log.time_s,
@@ -91,20 +91,16 @@ def reclaim(log: Readings) -> Check:
         section="rates",
         rank=2,
         lost=0.0,
-        worst_us=log.when(log.rate("pages_scanned")),
+        worst_us=log.worst("pages_scanned"),
         values={"rate": rate, "share": value} if found else {},
     )
 
 
 def low(log: Readings) -> Check:
     """Smallest share of memory that was available."""
-    columns = log.samples.columns
-    with np.errstate(divide="ignore", invalid="ignore"):
-        free = columns["memory_available_bytes"] / columns["memory_total_bytes"]
-    known = np.isfinite(free)
-    value = float(free[known].min()) if known.any() else None
+    least = log.first.memory
+    value = least.share
     found = value is not None and value < AVAILABLE_LIMIT
-    at = int(np.nanargmin(np.where(known, free, np.inf))) if known.any() else 0
     return Check(
         kind="memory_low",
         value=value,
@@ -116,11 +112,11 @@ def low(log: Readings) -> Check:
         section="rates",
         rank=2,
         lost=0.2,
-        worst_us=int(log.samples.start_us[at]) if known.any() else None,
+        worst_us=least.start_us,
         values={
             "share": value,
-            "available_bytes": float(columns["memory_available_bytes"][at]),
-            "total_bytes": float(columns["memory_total_bytes"][at]),
+            "available_bytes": least.available_bytes,
+            "total_bytes": least.total_bytes,
         }
         if found
         else {},
@@ -129,15 +125,12 @@ def low(log: Readings) -> Check:
 
 def shrinking(log: Readings) -> Check:
     """Time until no memory would be available at the pace of the record, over the length of the record."""
-    available, lengths = log.samples.columns["memory_available_bytes"], log.samples.length_s
-    known = np.isfinite(available)
-    if np.count_nonzero(known) < PARTS * log.INTERVALS_LEAST:
-        value, means, span_s = None, np.zeros(PARTS), 0.0
-    else:
-        parts = np.array_split(np.flatnonzero(known), PARTS)
-        means = np.array([np.average(available[part], weights=lengths[part]) for part in parts])
+    memory = log.first.memory
+    value, means, span_s = None, np.zeros(PARTS), 0.0
+    if memory.known >= PARTS * log.INTERVALS_LEAST:
+        means = log.second.falling.means
         # From the middle of the first part to the middle of the last.
-        span_s = float(lengths[known].sum()) * (PARTS - 1) / PARTS
+        span_s = memory.length_s * (PARTS - 1) / PARTS
         fall = means[0] - means[-1]
         value = float(means[-1] / fall * (PARTS - 1) / PARTS) if fall > 0.0 else np.inf
     steps = -np.diff(means)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from thinktime.analyses.health.readings import Readings
 from thinktime.analyses.health.result import Check
 from thinktime.log.facts import ATTRIBUTED_LEAST
@@ -138,13 +136,9 @@ def unattributed(log: Readings) -> Check:
 
 def gaps(log: Readings) -> Check:
     """Share of the stretch from first to last interval in which nothing was measured."""
-    start_us, lengths = log.samples.start_us, log.samples.length_s
-    jumps = np.flatnonzero(np.diff(log.samples.segments) > 0)
-    missing = (start_us[jumps + 1] - start_us[jumps]) / 1e6 - lengths[jumps]
-    missing = missing[missing > 0.0]
-    lost_s = float(missing.sum())
+    missing = log.first.gaps
+    lost_s = missing.missing_s
     value = lost_s / (log.time_s + lost_s) if log.time_s else None
-    longest = jumps[int(np.argmax(start_us[jumps + 1] - start_us[jumps]))] if len(jumps) else None
     found = value is not None and value >= GAPS_LIMIT
     return Check(
         kind="gaps",
@@ -155,11 +149,11 @@ def gaps(log: Readings) -> Check:
         evidence=("samples.start", "samples.length_s"),
         section="recording",
         rank=3,
-        worst_us=int(start_us[longest]) if longest is not None else None,
+        worst_us=missing.longest_us,
         values={
-            "gaps": len(missing),
+            "gaps": missing.number,
             "missing_s": lost_s,
-            "longest_s": float(missing.max()),
+            "longest_s": missing.longest_s,
             "steps": log.clock_steps,
         }
         if found

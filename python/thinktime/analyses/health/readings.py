@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thinktime.analyses.health.intervals import COLUMNS, STATES, First, Second
 from thinktime.log import facts, observations, users
-from thinktime.log.observations import Observations
+from thinktime.log.alongside import Pieces, alongside
 from thinktime.log.sums import by_group
-from thinktime.log.users import UserTimes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,37 +21,38 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-STATES = ("user_s", "nice_s", "system_s", "irq_s", "softirq_s", "steal_s", "idle_s", "iowait_s")
-SAMPLES = (
-    *STATES,
-    "low_priority_s",
-    "cpu_exact_s",
-    "psi_cpu_some_s",
-    "psi_memory_some_s",
-    "psi_io_some_s",
-    "swap_in_pages",
-    "swap_out_pages",
-    "pages_scanned",
-    "pages_reclaimed",
-    "memory_total_bytes",
-    "memory_available_bytes",
-)
 USERS = ("cpu_s", "run_delay_s", "io_delay_s", "swap_delay_s", "inherited_s", "moved_bytes")
 DISKS = ("reads", "writes", "read_wait_s", "write_wait_s", "busy_s")
 INTERFACES = ("packets_in", "packets_out", "bytes_in", "bytes_out", "errors", "drops")
 GROUPS = ("cpu_s", "throttled_s", "throttled_periods", "periods", "memory_oom_kills")
 LARGEST = 5
 """Users whose CPU time is followed from interval to interval."""
+HOLDS = 0.5
+"""Share of the CPUs from which one user can hold up the others: half of them, so that there is but one."""
+LEAVES = 0.25
+"""Share of the CPUs below which that user is as good as absent."""
+STEADY_WITHIN = 0.05
+"""Distance from the highest rate of an interface within which its rate counts as the same."""
 
 Sums = dict[str, dict[str, float | None]]
 """Sums of columns, by the name of a user, device or group; None where nothing was measured."""
 
 
+@dataclass(slots=True)
+class Traffic:
+    """Bytes per second of an interface, both ways, in the intervals in which it did anything."""
+
+    highest: float = 0.0
+    near: int = 0
+    """Intervals within 5 % of the highest rate."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readings:
-    """Intervals of a log, and sums over it by user, device and control group."""
+    """Sums over the intervals of a log, and by user, device and control group."""
 
-    samples: Observations
+    first: First
+    second: Second
     cpus: float
     """Number of CPUs; that of the CPU time accounted for where the log does not say it."""
     attributed: float | None
@@ -63,11 +65,10 @@ class Readings:
     """Times at which the wall clock was set forward, each of which looks like a gap."""
     ends_told: bool
     """True if the kernel told the recorder of the last session which processes ended."""
-    largest: UserTimes
     disks: Sums
     interfaces: Sums
-    traffic: dict[str, Array]
-    """Bytes per second of each interface, both ways, in the intervals in which it did anything."""
+    traffic: dict[str, Traffic]
+    """Of each interface but the loopback."""
     groups: Sums
     """By path."""
     group_names: dict[str, str]
@@ -77,14 +78,19 @@ class Readings:
     """Intervals below which waits are no finding: a few bad seconds may be the start of the recording."""
 
     @property
+    def intervals(self) -> int:
+        """Number of intervals."""
+        return self.first.intervals
+
+    @property
     def enough(self) -> bool:
         """True if there are intervals enough for a finding."""
-        return len(self.samples) >= self.INTERVALS_LEAST
+        return self.intervals >= self.INTERVALS_LEAST
 
     @property
     def time_s(self) -> float:
         """Measured time, without gaps."""
-        return float(self.samples.length_s.sum())
+        return self.first.time_s
 
     @property
     def capacity_s(self) -> float:
@@ -99,52 +105,52 @@ class Readings:
         """Readable name of a control group."""
         return self.group_names.get(path, path)
 
-    def rate(self, *names: str) -> Array:
-        """Sum of columns of the samples per second in each interval."""
-        return self.samples.rate(names)
-
     def total(self, *names: str) -> float | None:
         """Sum of columns of the samples over the log; None where nothing was measured."""
-        return _sum(self.samples.total(names))
+        return self.first.sums[names].value
 
     @property
     def low_priority_s(self) -> float | None:
         """CPU time of work that gives way to other work; None where nothing was measured."""
-        return _sum(self.samples.low_priority())
+        return self.first.low_priority.value
+
+    def worst(self, name: str) -> int | None:
+        """Start of the interval with the highest rate of a column of the samples."""
+        return self.first.worst[name].start_us
 
     def of_users(self, name: str) -> float | None:
         """Sum of an amount over all users; None where nothing was measured."""
         known = [value for sums in self.users.values() if (value := sums[name]) is not None]
         return sum(known) if known else None
 
-    def when(self, values: Array) -> int | None:
-        """Start of the interval with the greatest value."""
-        if not np.nanmax(values, initial=0.0) > 0.0:
-            return None
-        return int(self.samples.start_us[int(np.nanargmax(values))])
-
 
 def read(log: Log) -> Readings:
-    """Readings of a log, whose tables are read once or twice each, in pieces."""
-    samples = observations.read(log, SAMPLES)
+    """Readings of a log, whose tables are read a few times each, in pieces."""
+    pieces = observations.held(lambda: observations.chunks(log, COLUMNS))
+    first = First()
+    for piece in pieces():
+        first.absorb(piece)
     attribution = facts.attribution(log)
     partial = attribution is not None and attribution.is_partial
     by_user = (_of_users(part) for part in log.in_turn("users"))
     stated = facts.last_machine(log).whole("cpus", least=1)
-    accounted = _sum(samples.total(STATES))
-    length_s = float(samples.length_s.sum())
+    accounted = first.sums[STATES].value or 0.0
+    cpus = float(stated) if stated else accounted / first.time_s if first.time_s else 0.0
+    second = Second(first.memory.known, (HOLDS * cpus, LEAVES * cpus))
+    for piece, times in users.over_time(log, pieces, LARGEST):
+        second.absorb(piece, times)
     return Readings(
-        samples=samples,
-        cpus=float(stated) if stated else (accounted or 0.0) / length_s if length_s else 0.0,
+        first=first,
+        second=second,
+        cpus=cpus,
         attributed=None if attribution is None else attribution.share,
         users={} if partial else _named(by_group(by_user, "user", USERS), "user"),
         names=users.readable(log) | users.played(log),
         clock_steps=_clock_steps(log),
         ends_told=_ends_told(log),
-        largest=users.over_time(log, samples.start_us, LARGEST),
         disks=_table(log, "disks", "device", DISKS),
         interfaces=_table(log, "interfaces", "interface", INTERFACES),
-        traffic=_traffic(log, samples),
+        traffic=_traffic(log, pieces),
         groups=_table(log, "groups", "group", GROUPS),
         group_names=users.readable(log, ("groups",), "group"),
     )
@@ -161,10 +167,6 @@ def _ends_told(log: Log) -> bool:
     sessions = facts.sessions(log)
     last = sessions[-1].facts.table("recorder").table("processes") if sessions else None
     return last is not None and last.text("exits") == "taskstats"
-
-
-def _sum(values: Array) -> float | None:
-    return float(np.nansum(values)) if np.isfinite(values).any() else None
 
 
 def _of_users(part: pl.LazyFrame) -> pl.LazyFrame:
@@ -200,25 +202,33 @@ def _named(frame: pl.DataFrame, key: str) -> Sums:
     return {row.pop(key): row for row in frame.to_dicts()}
 
 
-def _traffic(log: Log, samples: Observations) -> dict[str, Array]:
-    """Bytes per second of each interface but the loopback, where the length of the interval is known."""
+def _traffic(log: Log, pieces: Pieces) -> dict[str, Traffic]:
+    """Traffic of each interface but the loopback, where the length of the interval is known."""
+    if not log.has("interfaces"):
+        return {}
+    found: dict[str, Traffic] = {}
+    for name, rates in _rates(log, pieces):
+        of = found.setdefault(name, Traffic())
+        of.highest = max(of.highest, float(rates.max(initial=0.0)))
+    for name, rates in _rates(log, pieces):
+        of = found[name]
+        of.near += int(np.count_nonzero(rates >= (1.0 - STEADY_WITHIN) * of.highest))
+    return found
+
+
+def _rates(log: Log, pieces: Pieces) -> Iterator[tuple[str, Array]]:
+    """Bytes per second of an interface, both ways, in some intervals."""
     import polars as pl
 
-    if not log.has("interfaces") or not len(samples):
-        return {}
-    lengths = pl.DataFrame({"begun": samples.start_us, "length_s": samples.length_s}).unique(
-        "begun", keep="first", maintain_order=True
-    )
-    rates: dict[str, list[Array]] = {}
-    for part in log.in_turn("interfaces"):
+    def select(part: pl.LazyFrame) -> pl.LazyFrame:
         names = part.collect_schema().names()
         moved = pl.sum_horizontal(users.column(names, name) for name in ("bytes_in", "bytes_out"))
-        frame = (
-            part.select(pl.col("start").dt.epoch("us").alias("begun"), pl.col("interface"), moved=moved)
-            .filter(pl.col("interface").is_not_null() & (pl.col("interface") != "lo"))
-            .collect()
-            .join(lengths, on="begun", how="inner", maintain_order="left")
+        return part.select(pl.col("start").dt.epoch("us"), pl.col("interface"), moved=moved).filter(
+            pl.col("interface").is_not_null() & (pl.col("interface") != "lo")
         )
-        for (name,), rows in frame.partition_by("interface", as_dict=True, maintain_order=True).items():
-            rates.setdefault(str(name), []).append((rows["moved"] / rows["length_s"]).to_numpy())
-    return {name: np.concatenate(parts) for name, parts in rates.items()}
+
+    for piece, frames in alongside(log, "interfaces", pieces, select):
+        for frame, place in frames:
+            rows = frame.with_columns(moved=pl.col("moved") / pl.Series(piece.length_s[place]))
+            for (name,), own in rows.partition_by("interface", as_dict=True, maintain_order=True).items():
+                yield str(name), own["moved"].to_numpy()

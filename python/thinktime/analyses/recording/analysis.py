@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from thinktime.log import facts
+from thinktime.log.observations import ROWS
 from thinktime.log.users import Crowd, crowd
 from thinktime.questions.checks import check_log
 from thinktime.results import Result
 from thinktime.stats.estimate import Caveat, Plain
+from thinktime.stats.ordered import order_statistics
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,7 +32,8 @@ TICK_S = 0.01
 SHORT = 30
 """Number of intervals below which few analyses give a useful answer."""
 TICKS = ("user_s", "nice_s", "system_s", "irq_s", "softirq_s")
-OWN = ("cpu_exact_s", "recorder_cpu_s", "recorder_written_bytes", "recorder_delay_s")
+DELAY = "recorder_delay_s"
+OWN = ("cpu_exact_s", "recorder_cpu_s", "recorder_written_bytes", DELAY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,33 +142,101 @@ def analyse(log: Log) -> Recording:
     TypeError
         `log` is not a `Log`.
     """
-    import polars as pl
-
     check_log(log)
-    samples = log.samples()
-    names = set(samples.collect_schema().names())
-    wanted = [name for name in (*TICKS, *OWN) if name in names]
-    counts, frame = pl.collect_all([samples.count(), samples.select("start", "length_s", *wanted)])
-    result = _measured(log, frame, _absent(counts.to_dicts()[0]))
+    result = _measured(log, _Sums.of(log))
     return replace(result, caveats=_caveats(result))
 
 
-def _measured(log: Log, frame: pl.DataFrame, absent: tuple[Absent, ...]) -> Recording:
-    """Recording of the samples in `frame`, without its caveats."""
+class _Sums:
+    """Sums over the samples, which are read in pieces."""
+
+    def __init__(self, cpus: int) -> None:
+        self.intervals = 0
+        self.measured_s = 0.0
+        self.first_start: datetime | None = None
+        self.own: dict[str, float] = {}
+        """Of the columns `OWN` that have a value: its sum, of the delay the most."""
+        self.ticks_s: float | None = None
+        self.exact_s = 0.0
+        self.largest_difference: float | None = None
+        self.counts: dict[str, int] = {}
+        """Values of each column."""
+        self.median_s: float | None = None
+        self._cpus = cpus
+
+    @classmethod
+    def of(cls, log: Log) -> _Sums:
+        """Sums over the samples of a log."""
+        import polars as pl
+
+        sums = cls(facts.last_machine(log).whole("cpus", least=1) or 1)
+        wanted = [name for name in (*TICKS, *OWN) if name in {item.name for item in log.schema("samples")}]
+        for part in log.in_turn("samples"):
+            for name, count in part.select(pl.all().count()).collect().row(0, named=True).items():
+                sums.counts[name] = sums.counts.get(name, 0) + count
+            for frame in part.select("start", "length_s", *wanted).collect_batches(
+                chunk_size=ROWS, maintain_order=True
+            ):
+                sums._absorb(frame)
+        sums.median_s = _median(lambda: _lengths(log), sums.counts.get("length_s", 0))
+        return sums
+
+    def _absorb(self, frame: pl.DataFrame) -> None:
+        import polars as pl
+
+        self.intervals += frame.height
+        self.measured_s += float(frame["length_s"].sum() or 0.0)
+        begun = frame["start"].min()
+        if isinstance(begun, datetime) and (self.first_start is None or begun < self.first_start):
+            self.first_start = begun
+        for name in OWN[1:]:
+            known = frame[name].drop_nulls() if name in frame.columns else frame["length_s"].clear()
+            if not known.is_empty():
+                before = self.own.get(name)
+                value = float(known.max() if name == DELAY else known.sum())  # type: ignore[arg-type]
+                combined = max if name == DELAY else operator.add
+                self.own[name] = value if before is None else combined(before, value)
+        ticks = [name for name in TICKS if name in frame.columns]
+        if not ticks or OWN[0] not in frame.columns:
+            return
+        both = frame.with_columns(tick=pl.sum_horizontal(ticks)).drop_nulls([ticks[0], OWN[0]])
+        if both.is_empty():
+            return
+        self.ticks_s = (self.ticks_s or 0.0) + float(both["tick"].sum())
+        self.exact_s += float(both[OWN[0]].sum())
+        difference = ((both["tick"] - both[OWN[0]]).abs() / (both["length_s"] * self._cpus)).max()
+        if isinstance(difference, float):
+            self.largest_difference = max(self.largest_difference or 0.0, difference)
+
+    def per_second(self, name: str) -> float | None:
+        """Sum of a column per second of the measured time; None where nothing was measured."""
+        total = self.own.get(name)
+        return None if total is None or self.measured_s <= 0 else total / self.measured_s
+
+
+def _lengths(log: Log) -> Iterator[NDArray[np.float64]]:
     import polars as pl
 
-    ticks = [name for name in TICKS if name in frame.columns]
-    missing = [pl.lit(None, pl.Float64).alias(name) for name in OWN if name not in frame.columns]
-    frame = frame.with_columns(missing).with_columns(
-        tick=pl.sum_horizontal(ticks) if ticks else pl.lit(None, pl.Float64)
-    )
+    for part in log.in_turn("samples"):
+        lengths = part.select(pl.col("length_s").cast(pl.Float64)).drop_nulls()
+        for frame in lengths.collect_batches(chunk_size=ROWS, maintain_order=True):
+            yield frame["length_s"].to_numpy()
+
+
+def _median(pieces: Callable[[], Iterator[NDArray[np.float64]]], n: int) -> float | None:
+    """Median of n values; None where there is none."""
+    if not n:
+        return None
+    low, high = order_statistics(pieces, ((n - 1) // 2, n // 2))
+    return 0.5 * (low + high)
+
+
+def _measured(log: Log, sums: _Sums) -> Recording:
+    """Recording of the samples with these sums, without its caveats."""
     sessions = facts.sessions(log)
     last = sessions[-1].facts if sessions else facts.none(log)
     host = _host(facts.last_machine(log), sessions[-1].source if sessions else "unknown", last)
     terminals = last.table("terminals")
-    measured_s = float(frame["length_s"].sum() or 0.0)
-    both = frame.drop_nulls([*ticks[:1], "cpu_exact_s"]) if ticks else frame.clear()
-    differences = (both["tick"] - both["cpu_exact_s"]).abs() / (both["length_s"] * (host.cpus or 1))
     incidents = tuple(
         Incident(kind=item["kind"], detail=item["detail"], count=item["count"])
         for item in log.manifest["incidents"]
@@ -171,22 +246,22 @@ def _measured(log: Log, frame: pl.DataFrame, absent: tuple[Absent, ...]) -> Reco
         sessions=max(len(sessions), 1),
         users_by=last.table("options").text("by"),
         workload=_workload(terminals, crowd(log)) if "terminals" in last else None,
-        intervals=frame.height,
-        measured_s=measured_s,
-        interval_s=_number(frame["length_s"].median()),
-        first_start=_first(frame),
+        intervals=sums.intervals,
+        measured_s=sums.measured_s,
+        interval_s=sums.median_s,
+        first_start=sums.first_start,
         dropped=sum(item.count for item in incidents if item.kind == "interval_dropped"),
         lost=sum(item.count for item in incidents if item.kind == "rows_lost"),
-        recorder_cpu_share=_per_second(frame["recorder_cpu_s"], measured_s),
-        written_bytes_per_s=_per_second(frame["recorder_written_bytes"], measured_s),
-        longest_delay_s=_number(frame["recorder_delay_s"].max()),
-        busy_ticks_s=None if both.is_empty() else float(both["tick"].sum()),
-        busy_exact_s=None if both.is_empty() else float(both["cpu_exact_s"].sum()),
-        largest_difference=_number(differences.max()),
+        recorder_cpu_share=sums.per_second("recorder_cpu_s"),
+        written_bytes_per_s=sums.per_second("recorder_written_bytes"),
+        longest_delay_s=sums.own.get(DELAY),
+        busy_ticks_s=sums.ticks_s,
+        busy_exact_s=None if sums.ticks_s is None else sums.exact_s,
+        largest_difference=sums.largest_difference,
         incidents=incidents,
         baseline=terminals.table("floor").values,
         recorder=last.table("recorder").values,
-        absent=absent,
+        absent=_absent(sums.counts),
         caveats=(),
     )
 
@@ -244,17 +319,3 @@ def _caveats(result: Recording) -> tuple[Caveat, ...]:
     if lost:
         caveats.append(Caveat("ends_lost", intervals=lost))
     return tuple(caveats)
-
-
-def _first(frame: pl.DataFrame) -> datetime | None:
-    first = frame["start"].drop_nulls().min()
-    return first if isinstance(first, datetime) else None
-
-
-def _per_second(column: pl.Series, measured_s: float) -> float | None:
-    unmeasured = column.null_count() == column.len() or measured_s <= 0
-    return None if unmeasured else float(column.sum()) / measured_s
-
-
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, (int, float)) else None

@@ -341,18 +341,20 @@ def stretches(labels: _Labels, penalty: float) -> list[tuple[int, int, int]]:
     """
     if not len(labels):
         return []
-    names = np.unique(labels)
-    cost = (labels[0] != names).astype(np.float64)
-    came = np.zeros((len(labels), len(names)), dtype=np.int64)
-    for place in range(1, len(labels)):
-        best = int(np.argmin(cost))
-        stays = cost <= cost[best] + penalty
-        came[place] = np.where(stays, np.arange(len(names)), best)
-        cost = np.where(stays, cost, cost[best] + penalty) + (labels[place] != names)
-    path = np.empty(len(labels), dtype=np.int64)
-    path[-1] = int(np.argmin(cost))
-    for place in range(len(labels) - 1, 0, -1):
-        path[place - 1] = came[place, path[place]]
+    names, codes = np.unique(labels, return_inverse=True)
+    first, *others = codes.tolist()
+    # There are a few labels: lists are ten times as fast as arrays so short.
+    cost = [0.0 if code == first else 1.0 for code in range(len(names))]
+    came: list[list[int]] = []
+    for label in others:
+        least = min(cost)
+        best, most = cost.index(least), least + penalty
+        came.append([code if at <= most else best for code, at in enumerate(cost)])
+        cost = [(at if at <= most else most) + (code != label) for code, at in enumerate(cost)]
+    backwards = [cost.index(min(cost))]
+    for before in reversed(came):
+        backwards.append(before[backwards[-1]])
+    path = np.array(backwards[::-1], dtype=np.int64)
     firsts = np.concatenate([[0], np.flatnonzero(np.diff(path)) + 1])
     lasts = np.concatenate([firsts[1:] - 1, [len(path) - 1]])
     return [(int(names[path[a]]), int(a), int(b)) for a, b in zip(firsts, lasts, strict=True)]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.analyses.scheduling.result import Source
+from thinktime.log.observations import ROWS
 from thinktime.stats import samples
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.series import long_run
@@ -24,6 +25,8 @@ Array = NDArray[np.float64]
 
 BLOCKS_MAX = 256
 """Stretches of the trace whose sums are kept, for intervals and for the course over time."""
+ROWS_MOST = 1 << 20
+"""Rows of histograms from which those of one block and bucket are added up."""
 BLOCKS_LEAST_S = 1e-3
 """Shortest stretch [s]."""
 QUANTITY_OF = {
@@ -138,30 +141,17 @@ def _of_histograms(log: Log) -> Trace | None:
 
     if not log.has("latencies"):
         return None
-    frame = log.table("latencies").filter(pl.col("count") > 0).collect()
     intervals = log.samples().select(pl.col("start").dt.epoch("us"), "length_s").collect().sort("start")
-    if frame.is_empty() or intervals.is_empty():
+    if intervals.is_empty():
         return None
     starts = intervals["start"].to_numpy()
-    number = np.searchsorted(starts, frame["start"].dt.epoch("us").to_numpy(), side="right") - 1
     blocks = min(BLOCKS_MAX, len(starts))
-    # Whole intervals, some of them together: no histogram is divided.
-    block = np.maximum(number, 0) * blocks // len(starts)
+    rows = _merged(log, starts, blocks)
+    if rows.is_empty():
+        return None
     of_interval = np.arange(len(starts)) * blocks // len(starts)
     lengths = np.bincount(of_interval, intervals["length_s"].to_numpy(), blocks).astype(np.float64)
     first = np.searchsorted(of_interval, np.arange(blocks))
-    texts = [
-        *(pl.col(name).cast(pl.Categorical).fill_null("") for name in ("quantity", "reason", "command")),
-        _user(log, "latencies"),
-    ]
-    rows = frame.select(
-        pl.Series("block", block),
-        *texts,
-        pl.col("at_least_s").fill_null(0.0).alias("low"),
-        pl.col("below_s").fill_null(math.inf).alias("high"),
-        pl.col("count").cast(pl.Int64),
-        pl.col("total_s").alias("total"),
-    )
     return Trace(
         source="histograms",
         rows=rows,
@@ -169,6 +159,59 @@ def _of_histograms(log: Log) -> Trace | None:
         starts=(starts[first] - starts[0]) / 1e6,
         unseen=0,
     )
+
+
+def _merged(log: Log, starts: NDArray[np.int64], blocks: int) -> pl.DataFrame:
+    """Rows of the histograms with their blocks; those of a long log are added up by block and bucket.
+
+    Parameters
+    ----------
+    log : Log
+    starts : array
+        Starts of the intervals, ascending [us].
+    blocks : int
+        Number of blocks, each of whole intervals: no histogram is divided.
+    """
+    import polars as pl
+
+    texts = ("quantity", "reason", "command")
+    kept: list[pl.DataFrame] = []
+    most, height = ROWS_MOST, 0
+    for part in log.in_turn("latencies"):
+        counted = part.filter(pl.col("count") > 0)
+        for frame in counted.collect_batches(chunk_size=ROWS, maintain_order=True):
+            number = np.searchsorted(starts, frame["start"].dt.epoch("us").to_numpy(), side="right") - 1
+            rows = frame.select(
+                pl.Series("block", np.maximum(number, 0) * blocks // len(starts)),
+                *(pl.col(name).cast(pl.String).fill_null("") for name in texts),
+                _user(log, "latencies").cast(pl.String),
+                pl.col("at_least_s").fill_null(0.0).alias("low"),
+                pl.col("below_s").fill_null(math.inf).alias("high"),
+                pl.col("count").cast(pl.Int64),
+                pl.col("total_s").alias("total"),
+            )
+            kept.append(rows)
+            height += len(rows)
+            if height > most:
+                kept = [_added(pl.concat(kept))]
+                height = len(kept[0])
+                most = max(most, 2 * height)
+    if not kept:
+        return pl.DataFrame()
+    return pl.concat(kept).with_columns(pl.col(*texts, "user").cast(pl.Categorical))
+
+
+def _added(rows: pl.DataFrame) -> pl.DataFrame:
+    """Sums of the rows that differ in their amounts alone, each in the order of the rows."""
+    import polars as pl
+
+    amounts = ("count", "total")
+    keys = rows.drop(amounts).unique(maintain_order=True)
+    # Not a group-by of polars: its sums depend on the number of threads.
+    numbered = rows.join(keys.with_row_index("group"), on=keys.columns, how="left", maintain_order="left")
+    group = numbered["group"].to_numpy()
+    count, total = (np.bincount(group, numbered[name].to_numpy(), len(keys)) for name in amounts)
+    return keys.with_columns(pl.Series("count", count.astype(np.int64)), pl.Series("total", total))
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from thinktime.stats.series import batch_means
 if TYPE_CHECKING:
     from thinktime.log import Log
     from thinktime.log.facts import Session
+    from thinktime.log.observations import Observations
 
 Array = NDArray[np.float64]
 
@@ -110,32 +111,49 @@ def analyse(log: Log, *, level: float = 0.95) -> ScriptReport | NotApplicable:
             "the samples do not have the run and swap time of a script's users",
             "simulate a system that does: thinktime simulate ctss --replications 1 --seed 1 -o run",
         )
-    samples = observations.read(log, COLUMNS)
-    interactions, run_s, swap_s, waits, response_s = (
-        np.nan_to_num(samples.columns[name]) for name in COLUMNS
-    )
-    if not interactions.sum() > 0.0:
+    pieces = observations.held(lambda: observations.chunks(log, COLUMNS))
+    intervals, real_time_s, totals = 0, 0.0, np.zeros(len(COLUMNS))
+    for piece in pieces():
+        intervals, real_time_s = intervals + len(piece), real_time_s + float(piece.length_s.sum())
+        totals += [column.sum() for column in _columns(piece)]
+    interactions, run_s, swap_s, waits, _ = totals.tolist()
+    if not interactions > 0.0:
         return NotApplicable("no interaction of a scripted user was completed", "simulate for longer")
+    run, swap, cpu, response = (batch_means.Batches(intervals, 1) for _ in range(4))
+    for piece in pieces():
+        count, ran, swapped, waited, responded = _columns(piece)
+        for batches, amounts, counts in (
+            (run, ran, count),
+            (swap, swapped, count),
+            (cpu, ran + swapped, count),
+            (response, responded, waited),
+        ):
+            batches.absorb(amounts[:, None], counts)
+
+    def mean(batches: batch_means.Batches) -> Estimate:
+        return batches.interval(0, level).with_unit("s")
+
     sessions = facts.sessions(log)
     return ScriptReport(
         status=_status(log),
         runs=len(sessions),
-        real_time_s=float(samples.length_s.sum()),
-        interactions=int(interactions.sum()),
-        waits=int(waits.sum()),
-        run_s=float(run_s.sum()),
-        swap_s=float(swap_s.sum()),
-        run=_mean(run_s, interactions, level),
-        swap=_mean(swap_s, interactions, level),
-        cpu=_mean(run_s + swap_s, interactions, level),
-        response=_mean(response_s, waits, level) if waits.sum() > 0.0 else None,
+        real_time_s=real_time_s,
+        interactions=int(interactions),
+        waits=int(waits),
+        run_s=run_s,
+        swap_s=swap_s,
+        run=mean(run),
+        swap=mean(swap),
+        cpu=mean(cpu),
+        response=mean(response) if waits > 0.0 else None,
         script_time=_script_time(sessions),
-        caveats=tuple(_caveats(int(interactions.sum()), sessions)),
+        caveats=tuple(_caveats(int(interactions), sessions)),
     )
 
 
-def _mean(amounts: Array, counts: Array, level: float) -> Estimate:
-    return batch_means.batch_ratio(amounts, counts, level).with_unit("s")
+def _columns(piece: Observations) -> list[Array]:
+    """Columns of some intervals; what was not measured counts as zero."""
+    return [np.nan_to_num(piece.columns[name]) for name in COLUMNS]
 
 
 def _status(log: Log) -> Status:

@@ -8,9 +8,8 @@ measured; one shorter than the time of the record divided by `STRETCHES_MAX` is 
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from thinktime.log import Log
+    from thinktime.log.observations import Observations
 
 Array = NDArray[np.float64]
 
@@ -237,6 +237,18 @@ class Cut:
         self._ends_s: list[float] = []
         self._segments: list[int] = []
 
+    @classmethod
+    def of(cls, pieces: Iterable[Observations], stretches_max: int) -> Cut | None:
+        """Stretches of these intervals, which are not yet added; None if there is none."""
+        n, first_us, last_us, last_s, measured_s = 0, 0, 0, 0.0, 0.0
+        for piece in pieces:
+            if len(piece):
+                first_us = first_us if n else int(piece.start_us[0])
+                last_us, last_s = int(piece.start_us[-1]), float(piece.length_s[-1])
+                n, measured_s = n + len(piece), measured_s + float(piece.length_s.sum())
+        # The wall clock may have been set back.
+        return cls(n, max((last_us - first_us) / 1e6 + last_s, measured_s), stretches_max) if n else None
+
     @property
     def count(self) -> int:
         """Number of stretches so far."""
@@ -283,17 +295,6 @@ class Cut:
             gaps=self._gaps,
             series={},
         )
-
-
-def cut(starts_us: NDArray[np.int64], lengths_s: Array, stretches_max: int) -> tuple[Timeline, list[range]]:
-    """Timeline without series for these intervals, and the indices of the intervals of each stretch."""
-    if not len(starts_us):
-        return Cut(0, 0.0, stretches_max).timeline(), []
-    span_s = (starts_us[-1] - starts_us[0]) / 1e6 + lengths_s[-1]
-    whole = Cut(len(starts_us), max(float(span_s), float(lengths_s.sum())), stretches_max)
-    stretch = whole.add(starts_us, lengths_s)
-    edges = np.searchsorted(stretch, np.arange(whole.count + 1)).tolist()
-    return whole.timeline(), [range(first, last) for first, last in itertools.pairwise(edges)]
 
 
 def _share(busy: float | None, cpus: int | None) -> float | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from thinktime.analyses.timeline.analysis import STRETCHES_MAX, Timeline, cut
+from thinktime.analyses.timeline.analysis import STRETCHES_MAX, Cut, Timeline
 from thinktime.analyses.users import logins
 from thinktime.analyses.users.result import Command, Group, User, Users
 from thinktime.log import facts, observations
@@ -44,8 +45,6 @@ OF_GROUPS = (
 MEMORY = ("memory_proportional_bytes", "memory_resident_bytes", "memory_bytes")
 """Readings of memory, the truest first."""
 GPU_MEMORY = ("gpu_memory_bytes",)
-NUL = "\0"
-"""Between user and command in a key: neither name can contain it."""
 
 
 def analyse(log: Log) -> Users | Logins | NotApplicable:
@@ -89,18 +88,18 @@ def _users(log: Log, rows: list[dict[str, Any]], names: dict[str, str]) -> list[
     total_s = sum(row["cpu_s"] or 0.0 for row in rows) or 1.0
     played, memory = people.played(log), _memory(log, "presence" if log.has("presence") else "users")
     of_gpu = _memory(log, "users", readings=GPU_MEMORY)
-    seen = {row["user"] for row in rows}
+    seen = {(row["user"],) for row in rows}
     # No row of an interval says that a user did nothing in it: zero, where others were measured.
     zero = {name: 0.0 if any(row[name] is not None for row in rows) else None for name in AMOUNTS}
-    rows = [*rows, *({"user": user, **zero} for user in sorted(memory) if user not in seen)]
+    rows = [*rows, *({"user": key[0], **zero} for key in sorted(memory) if key not in seen)]
     rows.sort(key=lambda row: (-(row["cpu_s"] or 0.0), row["user"]))
     return [
         User(
             name=names.get(row["user"], row["user"]),
             played_as=played.get(row["user"]),
             cpu_share=(row["cpu_s"] or 0.0) / total_s,
-            memory_bytes=memory.get(row["user"]),
-            gpu_memory_bytes=of_gpu.get(row["user"]),
+            memory_bytes=memory.get((row["user"],)),
+            gpu_memory_bytes=of_gpu.get((row["user"],)),
             **row,
         )
         for row in rows
@@ -136,13 +135,11 @@ def _summed(users: Sequence[User]) -> User:
     )
 
 
-def _amounts(part: pl.LazyFrame, names: Sequence[str], *, with_command: bool = False) -> pl.LazyFrame:
-    """Amounts of each row of table `users`, or of table `commands` by user and command."""
+def _amounts(part: pl.LazyFrame, names: Sequence[str]) -> pl.LazyFrame:
+    """Amounts of each row of table `users`, or of table `commands`, with its command."""
     import polars as pl
 
     has = part.collect_schema().names()
-    user = pl.col("user").fill_null(people.NOBODY)
-    key = pl.concat_str(user, pl.col("command").fill_null(""), separator=NUL) if with_command else user
     special = {
         "cpu_s": people.cpu_time(has),
         "page_faults": pl.sum_horizontal(
@@ -151,31 +148,30 @@ def _amounts(part: pl.LazyFrame, names: Sequence[str], *, with_command: bool = F
         "written_bytes": people.column(has, "write_bytes"),
     }
     return part.select(
-        key.alias("user"), *((special.get(name, people.column(has, name))).alias(name) for name in names)
+        pl.col("user").fill_null(people.NOBODY),
+        *((pl.col("command").fill_null(""),) if "command" in has else ()),
+        *((special.get(name, people.column(has, name))).alias(name) for name in names),
     )
 
 
 def _memory(
     log: Log,
     table: str,
-    key: str = "user",
-    *,
-    with_command: bool = False,
+    key: Sequence[str] = ("user",),
     readings: Sequence[str] = MEMORY,
-) -> dict[str, float]:
-    """Most memory of each user, command or group at any reading."""
+) -> dict[tuple[str, ...], float]:
+    """Most memory of each user, command or group at any reading, by the values of its key."""
     import polars as pl
 
-    most: dict[str, float] = {}
+    most: dict[tuple[str, ...], float] = {}
+    absent = {"command": ""}
     for part in log.in_turn(table):
         has = part.collect_schema().names()
-        name = pl.col(key).fill_null(people.NOBODY)
-        if with_command:
-            name = pl.concat_str(name, pl.col("command").fill_null(""), separator=NUL)
+        named = [pl.col(name).fill_null(absent.get(name, people.NOBODY)) for name in key]
         value = pl.coalesce(*(people.column(has, item) for item in readings))
-        rows = part.select(name.alias("key"), value=value).drop_nulls()
-        for item, bytes_most in rows.group_by("key").agg(pl.col("value").max()).collect().rows():
-            most[item] = max(most.get(item, 0.0), bytes_most)
+        rows = part.select(*named, value=value).filter(pl.col("value").is_not_null())
+        for *item, bytes_most in rows.group_by(list(key)).agg(pl.col("value").max()).collect().rows():
+            most[tuple(item)] = max(most.get(tuple(item), 0.0), bytes_most)
     return most
 
 
@@ -183,21 +179,19 @@ def _commands(log: Log, names: dict[str, str]) -> tuple[Command, ...]:
     """Largest commands by falling CPU time."""
     if not log.has("commands"):
         return ()
-    parts = (_amounts(part, OF_COMMANDS, with_command=True) for part in log.in_turn("commands"))
-    rows = by_group(parts, "user", OF_COMMANDS).to_dicts()
-    memory = _memory(log, "commands", with_command=True)
+    key = ("user", "command")
+    parts = (_amounts(part, OF_COMMANDS) for part in log.in_turn("commands"))
+    rows = by_group(parts, key, OF_COMMANDS).to_dicts()
+    memory = _memory(log, "commands", key)
     total_s = sum(row["cpu_s"] or 0.0 for row in rows) or 1.0
     commands = []
-    for row in sorted(rows, key=lambda row: (-(row["cpu_s"] or 0.0), row["user"])):
-        key = row.pop("user")
-        user, _, command = key.partition(NUL)
-        share = (row["cpu_s"] or 0.0) / total_s
+    for row in sorted(rows, key=lambda row: (-(row["cpu_s"] or 0.0), row["user"], row["command"])):
+        user = row.pop("user")
         commands.append(
             Command(
-                command=command,
                 user=names.get(user, user),
-                cpu_share=share,
-                memory_bytes=memory.get(key),
+                cpu_share=(row["cpu_s"] or 0.0) / total_s,
+                memory_bytes=memory.get((user, row["command"])),
                 **row,
             )
         )
@@ -219,12 +213,12 @@ def _groups(log: Log) -> tuple[Group, ...]:
 
     rows = by_group(map(of, log.in_turn("groups")), "group", OF_GROUPS).to_dicts()
     names, kinds = people.readable(log, ("groups",), "group"), people.latest(log, "groups", "group", "kind")
-    memory, limits = _memory(log, "groups", "group"), _limits(log)
+    memory, limits = _memory(log, "groups", ("group",)), _limits(log)
     groups = [
         Group(
             name=names.get(path, path),
             kind=kinds.get(path, ""),
-            memory_bytes=memory.get(path),
+            memory_bytes=memory.get((path,)),
             memory_limit_bytes=limits.get(path),
             **row,
         )
@@ -249,20 +243,31 @@ def _limits(log: Log) -> dict[str, float]:
 
 def _over_time(log: Log, names: dict[str, str]) -> Timeline | None:
     """CPUs used by the largest users and by all others; None for a log without usable samples."""
-    samples = observations.read(log, ())
-    if not len(samples):
+    pieces = observations.held(lambda: observations.chunks(log, ()))
+    whole = Cut.of(pieces(), STRETCHES_MAX)
+    if whole is None:
         return None
-    times = people.over_time(log, samples.start_us, LARGEST)
-    timeline, stretches = cut(samples.start_us, samples.length_s, STRETCHES_MAX)
-
-    def used(cpu_s: np.ndarray) -> tuple[float | None, ...]:
-        return tuple(
-            float(cpu_s[part.start : part.stop].sum() / samples.length_s[part.start : part.stop].sum())
-            for part in stretches
-        )
-
-    series = {names.get(user, user): used(times.cpu_s[rank]) for rank, user in enumerate(times.users)}
-    rest = np.maximum(times.all_cpu_s - times.cpu_s.sum(axis=0), 0.0)
-    if rest.sum() > 1e-9:
-        series[OTHERS] = used(rest)
-    return replace(timeline, series=series)
+    sums: dict[str, list[float]] = {}
+    lengths_s: list[float] = []
+    rest_s = 0.0
+    for piece, times in people.over_time(log, pieces, LARGEST):
+        if not len(piece):
+            continue
+        stretch = whole.add(piece.start_us, piece.length_s)
+        rest = np.maximum(times.all_cpu_s - times.cpu_s.sum(axis=0), 0.0)
+        rest_s += float(rest.sum())
+        parts = [*zip((names.get(user, user) for user in times.users), times.cpu_s, strict=True)]
+        added = [(lengths_s, piece.length_s)]
+        added += [(sums.setdefault(name, []), cpu_s) for name, cpu_s in (*parts, (OTHERS, rest))]
+        edges = [0, *(np.flatnonzero(np.diff(stretch)) + 1).tolist(), len(piece)]
+        for first, last in itertools.pairwise(edges):
+            for totals, values in added:
+                totals += [0.0] * (whole.count - len(totals))
+                totals[stretch[first]] += float(values[first:last].sum())
+    if not rest_s > 1e-9:
+        sums.pop(OTHERS, None)
+    series = {
+        name: tuple(cpu_s / length_s for cpu_s, length_s in zip(totals, lengths_s, strict=True))
+        for name, totals in sums.items()
+    }
+    return replace(whole.timeline(), series=series)

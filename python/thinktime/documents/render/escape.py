@@ -23,6 +23,9 @@ def escaped_document(item: Item) -> Item:
 def _escaped(item: Any) -> Any:
     if isinstance(item, str):
         return escaped(item)
+    if item is None or isinstance(item, (float, int)):
+        # Most of what a chart holds.
+        return item
     if isinstance(item, (tuple, list)):
         return type(item)(map(_escaped, item))
     if isinstance(item, dict):
