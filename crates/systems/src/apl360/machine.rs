@@ -195,7 +195,7 @@ impl<M: Monitor> Machine<'_, M> {
     fn input(&mut self, user: u32, now: Time) {
         let mix = &self.config.mix;
         self.go(user, Activity::Foreground, now);
-        self.to_the_end(user);
+        self.put_last(user);
         let asking = self.user(user);
         asking.transaction = asking.source.input(mix);
         asking.attained = Span::ZERO;
@@ -219,7 +219,7 @@ impl<M: Monitor> Machine<'_, M> {
     }
 
     /// The user goes to the end of its queue, behind all others, and begins a new turn.
-    fn to_the_end(&mut self, user: u32) {
+    fn put_last(&mut self, user: u32) {
         self.turns += 1;
         let last = self.turns;
         let moved = self.user(user);
@@ -229,7 +229,7 @@ impl<M: Monitor> Machine<'_, M> {
     /// A user's workspace needs the processor again, after a wait for output or for the library.
     fn resume(&mut self, user: u32, as_what: Activity, now: Time) {
         self.go(user, as_what, now);
-        self.to_the_end(user);
+        self.put_last(user);
         match self.user(user).place {
             Place::Resident => self.ready.push_back(user),
             Place::Disk => {
@@ -294,7 +294,7 @@ impl<M: Monitor> Machine<'_, M> {
                 self.go(user, Activity::Background, now);
             }
             if scheduler.queue(self.user(user), longest) != before {
-                self.to_the_end(user);
+                self.put_last(user);
             }
             self.ready.push_back(user);
         }
@@ -405,7 +405,7 @@ impl<M: Monitor> Machine<'_, M> {
             // Round robin: driven out before the end of its turn, it keeps its place and has the rest later. An input
             // that came while its workspace left keeps its place, too: it has waited since.
             if !gone.is_foreground() && gone.turn_slices >= whole_turn {
-                self.to_the_end(user);
+                self.put_last(user);
             }
             self.waiting.insert(user);
         }
