@@ -26,9 +26,11 @@ pub(super) struct Config {
     pub slice: Span,
     /// Supervisor time before each slice.
     pub dispatch: Span,
+    /// Processor time that each access of the disk takes, before the next slice.
+    pub access: Span,
     /// Regions of main memory.
     pub regions: u32,
-    /// Slices after which a workspace leaves without another cause (cause 3).
+    /// Slices after which a workspace leaves without another cause (cause 3), and a whole turn of round robin.
     pub slices_before_swap: u64,
     /// Whether a search continues with the last criterion of the one before.
     pub criterion_persists: bool,
@@ -68,6 +70,7 @@ impl Config {
             dispatcher,
             slice: parameters.time_slice,
             dispatch: parameters.dispatch_overhead,
+            access: parameters.access_overhead,
             regions: parameters.regions as u32,
             slices_before_swap: parameters.slices_before_swap,
             criterion_persists: parameters.criterion_persists,

@@ -80,6 +80,8 @@ pub(super) struct Machine<'a, M> {
     library_accesses_to_go: u32,
     /// Turns given so far.
     turns: u64,
+    /// Accesses that have ended, and have not taken their processor time yet.
+    accesses_to_handle: u64,
     /// Everything that is measured.
     pub measures: Measures,
     /// Length of an interval of the log's samples.
@@ -114,6 +116,7 @@ impl<'a, M: Monitor> Simulated<'a, M> for Machine<'a, M> {
             directory_wanted: None,
             library_accesses_to_go: 0,
             turns: 0,
+            accesses_to_handle: 0,
             interval,
             sampled: Time::ZERO,
             monitor,
@@ -192,14 +195,13 @@ impl<M: Monitor> Machine<'_, M> {
     fn input(&mut self, user: u32, now: Time) {
         let mix = &self.config.mix;
         self.go(user, Activity::Foreground, now);
-        let turn = self.next_turn();
+        self.put_last(user);
         let asking = self.user(user);
         asking.transaction = asking.source.input(mix);
         asking.attained = Span::ZERO;
         asking.to_stop = asking.transaction.piece.unwrap_or(Span(u64::MAX));
         // Only output-bound work stops on its way.
         (asking.arrived, asking.first_slice, asking.first_output) = (now, None, None);
-        asking.turn = turn;
         let place = asking.place;
         self.measures.input(now);
         self.swapper.slices = 0;
@@ -216,17 +218,18 @@ impl<M: Monitor> Machine<'_, M> {
         self.event(now, "input", user, None);
     }
 
-    /// A turn behind all others.
-    fn next_turn(&mut self) -> u64 {
+    /// The user goes to the end of its queue, behind all others, and begins a new turn.
+    fn put_last(&mut self, user: u32) {
         self.turns += 1;
-        self.turns
+        let last = self.turns;
+        let moved = self.user(user);
+        (moved.turn, moved.turn_slices) = (last, 0);
     }
 
     /// A user's workspace needs the processor again, after a wait for output or for the library.
     fn resume(&mut self, user: u32, as_what: Activity, now: Time) {
         self.go(user, as_what, now);
-        let turn = self.next_turn();
-        self.user(user).turn = turn;
+        self.put_last(user);
         match self.user(user).place {
             Place::Resident => self.ready.push_back(user),
             Place::Disk => {
@@ -264,9 +267,12 @@ impl<M: Monitor> Machine<'_, M> {
         self.measures.slice_ends(now, slice.overhead);
         self.swapper.slices += 1;
         self.event(now, "slice_end", user, Some(Amount::seconds(slice.service)));
+        let Config { scheduler, slice: longest, .. } = *self.config;
         let served = self.user(user);
         let first = served.is_foreground();
+        let before = scheduler.queue(served, longest);
         served.attained += slice.service;
+        served.turn_slices += 1;
         served.to_stop -= slice.service;
         let (class, done) = (served.transaction.class, served.remaining() == Span::ZERO);
         let stops = served.to_stop == Span::ZERO;
@@ -286,6 +292,9 @@ impl<M: Monitor> Machine<'_, M> {
         } else {
             if first {
                 self.go(user, Activity::Background, now);
+            }
+            if scheduler.queue(self.user(user), longest) != before {
+                self.put_last(user);
             }
             self.ready.push_back(user);
         }
@@ -363,6 +372,7 @@ impl<M: Monitor> Machine<'_, M> {
         let now = calendar.now();
         let Some(access) = self.disk.end(now) else { return };
         self.event(now, access.events()[1], access.user(), None);
+        self.accesses_to_handle += 1;
         match access {
             Access::SwapOut(user) => self.has_left(user, now),
             Access::SwapIn(user) => {
@@ -388,13 +398,14 @@ impl<M: Monitor> Machine<'_, M> {
     fn has_left(&mut self, user: u32, now: Time) {
         self.memory.release(now, user);
         self.swapper.busy = false;
-        let turn = self.next_turn();
+        let whole_turn = self.config.slices_before_swap;
         let gone = self.user(user);
         gone.place = Place::Disk;
         if gone.activity.is_active() {
-            // An input that came while its workspace left keeps its turn: it has waited since.
-            if !gone.is_foreground() {
-                gone.turn = turn;
+            // Round robin: driven out before the end of its turn, it keeps its place and has the rest later. An input
+            // that came while its workspace left keeps its place, too: it has waited since.
+            if !gone.is_foreground() && gone.turn_slices >= whole_turn {
+                self.put_last(user);
             }
             self.waiting.insert(user);
         }
@@ -517,9 +528,10 @@ impl<M: Monitor> Machine<'_, M> {
             self.measures.reaction(now.since(chosen.arrived));
         }
         let service = config.slice.min(chosen.remaining()).min(chosen.to_stop);
-        self.measures.slice_begins(now, config.dispatch);
-        self.running = Some(Slice { user, begun: now, overhead: config.dispatch, service });
-        calendar.set(PROCESSOR, now + config.dispatch + service, Priority::Completion);
+        let overhead = config.dispatch + Span(config.access.0 * std::mem::take(&mut self.accesses_to_handle));
+        self.measures.slice_begins(now, overhead);
+        self.running = Some(Slice { user, begun: now, overhead, service });
+        calendar.set(PROCESSOR, now + overhead + service, Priority::Completion);
         self.event(now, "slice_start", user, None);
     }
 

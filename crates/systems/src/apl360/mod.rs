@@ -35,8 +35,13 @@
 //! - *Background under the modified algorithm*: searched from the beginning of the list of addresses
 //!   (`background_search`). From the arm on, as the original does, the tables' cells of this algorithm are
 //!   missed: response times above 15 s are three times too rare and the fourth region gains too little.
+//! - *Round robin under FB2*: a turn is ten slices, after which a workspace has to leave anyway. One that an input
+//!   drives out before keeps its place, and has the rest of its turn later, as is usual where a higher class
+//!   interrupts; one that comes back from output, or from the foreground, goes to the end. If all who are driven out
+//!   went to the end, response times under FB2 would be a fifth shorter than the printed ones.
 //! - *Libraries*: a command's accesses follow one another while the directory takes a region.
-//! - *Overhead*: a constant before each slice. Channel interference and the cost of a swap are part of it.
+//! - *Overhead*: little before each slice, much for each access of the disk: the queues of the paper do not depend
+//!   on the slice. It stands for the supervisor's work and for what the channels take of a Model 50's processor.
 //!
 //! # Left out
 //!

@@ -40,7 +40,11 @@ pub(super) struct Parameters {
     pub time_slice: Span,
     /// Supervisor time before each time slice [s].
     pub dispatch_overhead: Span,
-    /// Time slices after which a resident workspace must leave even without another cause [slice].
+    /// Processor time that each disk access takes, before the next time slice: the supervisor's, and what a channel of
+    /// the Model 50 takes of the processor while it moves data [s].
+    pub access_overhead: Span,
+    /// Time slices after which a resident workspace must leave even without another cause; also those of a turn in
+    /// fb2 and mlf: driven out before, a workspace keeps its place in its queue [slice].
     pub slices_before_swap: u64,
     /// Modified scheduler: search for background workspaces from the start of the address list, or onwards from the
     /// disk arm as the original scheduler does.

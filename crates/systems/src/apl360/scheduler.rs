@@ -16,7 +16,7 @@ pub(super) enum Scheduler {
     /// Foreground in order of arrival, then the others in order of disk address, from the arm on or from the
     /// beginning.
     Modified { search: Search },
-    /// By level, and within a level in turn. Level 0 is the foreground.
+    /// By level, and within a level in turn: who has had a whole turn goes to the end. Level 0 is the foreground.
     Feedback { levels: u64 },
     /// The least service received; of equals the first come.
     FeedbackInfinity,
@@ -64,11 +64,19 @@ impl Scheduler {
         self == Scheduler::Original
     }
 
+    /// Queue in which `user` waits in turn; 0 is the foreground.
+    pub fn queue(self, user: &User, slice: Span) -> u64 {
+        match self {
+            Scheduler::Feedback { levels } => level(user, slice).min(levels - 1),
+            _ => u64::from(!user.is_foreground()),
+        }
+    }
+
     /// Place of `user` in the order; the lower goes first. Not for schedulers by address.
     pub fn rank(self, user: &User, slice: Span) -> (u64, u64) {
         match self {
             Scheduler::Original | Scheduler::Modified { .. } => (0, user.turn),
-            Scheduler::Feedback { levels } => (level(user, slice).min(levels - 1), user.turn),
+            Scheduler::Feedback { .. } => (self.queue(user, slice), user.turn),
             Scheduler::FeedbackInfinity => (user.attained.0, user.arrived.0),
             Scheduler::ShortestRemaining => (user.remaining().0, user.arrived.0),
         }

@@ -47,7 +47,7 @@ fn t(values: impl Iterator<Item = f64>) -> f64 {
 /// Nothing but exponential computing, in as many regions as users.
 fn all_in_memory(users: u64, service: Value) -> Value {
     json!({
-        "users": users, "regions": users, "reply_time": 0.0, "dispatch_overhead": 0.0,
+        "users": users, "regions": users, "reply_time": 0.0, "dispatch_overhead": 0.0, "access_overhead": 0.0,
         "compute_share": 1.0, "command_share": 0.0, "output_bound_share": 0.0, "compute_service": service,
     })
 }
@@ -80,7 +80,9 @@ fn with_memory_for_all_it_is_a_machine_repairman() {
 fn one_user_gets_service_and_overhead() {
     let alone = with(
         all_in_memory(1, json!(0.35)),
-        json!({"time_slice": 0.1, "dispatch_overhead": 0.01, "length": 3000, "warm_up": 500}),
+        json!({
+            "time_slice": 0.1, "dispatch_overhead": 0.01, "access_overhead": 0.02, "length": 3000, "warm_up": 500,
+        }),
     );
     for scheduler in SCHEDULERS {
         let outcome = &outcomes(&with(alone.clone(), json!({"scheduler": scheduler})), 2)[0];
@@ -224,6 +226,88 @@ fn samples_add_up_to_the_figures() {
     assert!((service - figure(&outcome, "processor_service")).abs() < 1e-9);
 }
 
+/// Background workspaces that FB2 brought in, and how many of them were first in a plain queue in which a turn is
+/// `turn` slices: who is driven out before keeps its place, who has had a turn or comes back from output goes to the
+/// end.
+fn brought_in_turn(events: &[(Time, &'static str, Option<u32>)], turn: u64) -> (usize, usize) {
+    let (mut brought, mut in_turn) = (0, 0);
+    let mut queue: Vec<u32> = Vec::new();
+    let mut had = [0u64; 35];
+    let mut foreground = [false; 35];
+    let mut on_disk = [true; 35];
+    for (_, kind, user) in events {
+        let Some(user) = *user else { continue };
+        let who = user as usize;
+        match *kind {
+            "input" => foreground[who] = true,
+            "slice_end" if foreground[who] => {
+                foreground[who] = false;
+                had[who] = 0;
+                queue.push(user);
+            }
+            "slice_end" => had[who] += 1,
+            "completion" | "output_wait_start" => queue.retain(|other| *other != user),
+            "output_wait_end" => {
+                had[who] = 0;
+                queue.push(user);
+            }
+            "swap_out_end" => {
+                on_disk[who] = true;
+                if queue.contains(&user) && had[who] >= turn {
+                    had[who] = 0;
+                    queue.retain(|other| *other != user);
+                    queue.push(user);
+                }
+            }
+            "swap_in_start" => {
+                if !foreground[who] {
+                    brought += 1;
+                    let first = queue.iter().find(|other| on_disk[**other as usize]);
+                    in_turn += usize::from(first == Some(&user));
+                }
+                on_disk[who] = false;
+            }
+            _ => {}
+        }
+    }
+    (brought, in_turn)
+}
+
+/// Round robin in turns of ten slices, against a plain queue. The two simpler rules are seen to be others: that whoever
+/// is driven out goes to the end, and that nobody does.
+#[test]
+fn fb2_lets_everyone_have_a_whole_turn() {
+    let config = configured::<Config>(&json!({
+        "scheduler": "fb2", "regions": 3, "compute_share": 0.947, "command_share": 0.0,
+    }));
+    let (mut all, mut right, mut at_once, mut never) = (0, 0, 0, 0);
+    for number in 0..4 {
+        let mut seen = Everything::default();
+        let streams = Streams { seed: 7, replication: number };
+        replicate(&config, &replication(streams, 0.0, 600.0), &mut seen).unwrap();
+        let (brought, in_turn) = brought_in_turn(&seen.events, config.slices_before_swap);
+        (all, right) = (all + brought, right + in_turn);
+        at_once += brought_in_turn(&seen.events, 1).1;
+        never += brought_in_turn(&seen.events, u64::MAX).1;
+    }
+    assert!(all > 1000, "{all} background workspaces were brought in");
+    assert_eq!(right, all);
+    assert!(10 * at_once < 9 * all && 10 * never < 9 * all, "{at_once} and {never} of {all}");
+}
+
+/// Each access costs the supervisor its time once, before a slice: of the processor's overhead, what is left after the
+/// slices' own is accesses times that time, but for those whose time has not been spent at the end.
+#[test]
+fn each_access_takes_supervisor_time_once() {
+    let outcome = &outcomes(&json!({"dispatch_overhead": 0.0, "access_overhead": 0.01}), 1)[0];
+    let overhead = figure(outcome, "processor_utilisation") - figure(outcome, "processor_service");
+    let accesses = figure(outcome, "swap_rate");
+    let unspent = accesses - overhead * 600.0 / 0.01;
+    assert!((-1e-6..=8.0).contains(&unspent), "{unspent} of {accesses} accesses");
+    let free = &outcomes(&json!({"dispatch_overhead": 0.0, "access_overhead": 0.0}), 1)[0];
+    assert_eq!(figure(free, "processor_utilisation"), figure(free, "processor_service"));
+}
+
 /// The checker is checked: a user who is counted twice is seen.
 #[test]
 fn a_machine_that_miscounts_is_refused() {
@@ -250,13 +334,14 @@ proptest! {
         time_slice in 0.01f64..2.0,
         think in 0.0f64..5.0,
         overhead in prop::sample::select(vec![0.0, 0.001, 0.05]),
+        access in prop::sample::select(vec![0.0, 0.03]),
         libraries in 0u64..4,
         warm_up in prop::sample::select(vec![0.0, 17.3]),
         seed in 0u64..1000,
     ) {
         let config = configured::<Config>(&json!({
             "users": users, "regions": regions, "scheduler": scheduler, "time_slice": time_slice,
-            "insertion_time": think, "dispatch_overhead": overhead, "library_accesses": libraries,
+            "insertion_time": think, "dispatch_overhead": overhead, "access_overhead": access, "library_accesses": libraries,
             "compute_share": 0.4, "command_share": 0.3, "output_bound_share": 0.3, "levels": 3,
         }));
         let outcome = replicate(&config, &replication(Streams { seed: 7, replication: seed }, warm_up, 120.0), &mut Everything::default());

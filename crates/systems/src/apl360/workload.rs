@@ -173,6 +173,8 @@ pub(super) struct User {
     pub to_stop: Span,
     /// Order in which it came to wait in its level.
     pub turn: u64,
+    /// Slices that it has had in this turn.
+    pub turn_slices: u64,
 }
 
 impl User {
@@ -190,6 +192,7 @@ impl User {
             attained: Span::ZERO,
             to_stop: Span(u64::MAX),
             turn: 0,
+            turn_slices: 0,
         }
     }
 

@@ -12,6 +12,7 @@ from thinktime.stats import critical_values
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.anderson_sargent_1974.experiment import (
     COUNTS,
+    INPUTS,
     LIMITS_S,
     MEASURES,
     REGIONS,
@@ -62,7 +63,7 @@ def _order(experiment: Experiment, response: str, *algorithms: int) -> dict[str,
 
 def _load(experiment: Experiment) -> Iterator[Claim]:
     yield PAPER.claim("queued-order", _order(experiment, "queued_workspaces", FB_INFINITY, FB2, MODIFIED))
-    yield PAPER.claim("throughput-order", _order(experiment, "inputs_serviced", MODIFIED, FB2, FB_INFINITY))
+    yield PAPER.claim("throughput-order", _order(experiment, INPUTS, MODIFIED, FB2, FB_INFINITY))
 
 
 def _reaction(experiment: Experiment) -> Iterator[Claim]:
@@ -105,7 +106,7 @@ def _response(experiment: Experiment) -> Iterator[Claim]:
     longer = {"modified": less(MODIFIED, FB_INFINITY), "fb2": less(FB2, FB_INFINITY)}
     yield PAPER.claim("response-lowest", {"longer": longer})
     yield PAPER.claim("fb2-response", {"gain": less(MODIFIED, FB2)})
-    inputs, busy = (less(FB2, MODIFIED, name) for name in ("inputs_serviced", "processor_utilisation"))
+    inputs, busy = (less(FB2, MODIFIED, name) for name in (INPUTS, "processor_utilisation"))
     yield PAPER.claim("fb2-throughput", {"inputs": inputs, "processor": busy})
     f = experiment.analyses["table08_anova"].f["A_linear_x_C"]
     more = interval((y[FB_INFINITY, 1] - y[FB_INFINITY, 0]).mean(axis=0))

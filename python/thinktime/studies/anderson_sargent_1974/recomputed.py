@@ -9,14 +9,17 @@ from math import log10, sqrt
 from thinktime.documents.document import Col, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.anderson_sargent_1974.runs import (
+    ALGORITHM_NAMES,
+    CELL,
     F_RATIOS_OF_THE_TEXT,
+    HISTOGRAM,
     PAPER,
     REGRESSION_READING,
     REPLICATIONS,
     contrasts_of_table_3,
 )
 from thinktime.studies.anderson_sargent_1974.service_times import CLASSES
-from thinktime.studies.cells import Cell
+from thinktime.studies.cells import Cell, Row
 from thinktime.studies.estimates import rounded
 from thinktime.studies.paper import Paper
 from thinktime.studies.published import Printed
@@ -34,21 +37,23 @@ def chapter(_: object) -> Chapter:
     """Every printed number that follows from other printed numbers."""
     figures = (*_service_times(), *mean_squares(PAPER), *_f_ratios(), *_fractions(), *_facts())
     table, regression = _regression()
+    shares, counted = _shares()
     summary = (
         "A recomputed figure agrees where the printed one lies within what the rounding of its "
         "inputs allows.",
-        "Tables 5 to 8 print half of their cells; their mean squares need the others, so of these "
+        "Of Tables 5 to 8 not every cell is known here; their mean squares need all of them, so of these "
         "analyses of variance only the F ratios can be checked.",
         regression,
+        counted,
     )
-    notes = {"table09_response_histogram": (_LAST_DIGIT,)}
+    notes = {HISTOGRAM: (_LAST_DIGIT,)}
     method = (
         "Standard deviation, coefficient of variation, and the moments of the mixture of the three classes "
         "(Table 1); sums of squares 8 (Σ c ȳ)² / Σ c² of polynomial contrasts of the printed cells "
         "(Table 3); F = mean square / error mean square (Tables 3 and 5 to 8); count over the total that "
         "the three limits imply together (Table 9)."
     )
-    return Chapter(cells=figures, summary=summary, tables=(table,), notes=notes, method=method)
+    return Chapter(cells=figures, summary=summary, tables=(table, shares), notes=notes, method=method)
 
 
 def _service_times() -> Iterator[Cell]:
@@ -128,20 +133,57 @@ def _f_ratios() -> Iterator[Cell]:
                 yield PAPER.recomputed(table, row, "f_ratio", ratio)
 
 
+def _counts(row: Row) -> tuple[list[float], list[Printed]]:
+    """Counts and fractions of Table 9 at its three limits, in the cell of the experiment that is in `row`."""
+    limits = sorted({row["response_limit_s"] for row in PAPER.tables[HISTOGRAM].rows}, key=float)
+    rows = [{**row, "response_limit_s": limit} for limit in limits]
+    counts = [PAPER.printed(HISTOGRAM, item, "count").value for item in rows]
+    return counts, [PAPER.printed(HISTOGRAM, item, "fraction") for item in rows]
+
+
 def _fractions() -> Iterator[Cell]:
     """Fractions of Table 9 from its counts, over the total that most of the three limits imply."""
-    name = "table09_response_histogram"
-    table = PAPER.tables[name]
-    limits = sorted({row["response_limit_s"] for row in table.rows}, key=float)
-    for row, count in table.printed("count"):
-        rows = [{**row, "response_limit_s": limit} for limit in limits]
-        counts = [PAPER.printed(name, item, "count").value for item in rows]
-        shares = [PAPER.printed(name, item, "fraction") for item in rows]
+    for row, count in PAPER.tables[HISTOGRAM].printed("count"):
+        counts, shares = _counts(row)
 
         def fraction(*parts: float, count: float = count.value, counts: list[float] = counts) -> float:
             return count / statistics.median(n / part for n, part in zip(counts, parts, strict=True))
 
-        yield PAPER.recomputed(name, row, "fraction", rounded(fraction, shares))
+        yield PAPER.recomputed(HISTOGRAM, row, "fraction", rounded(fraction, shares))
+
+
+def _shares() -> tuple[Table, str]:
+    """Part of the inputs of Table 6 that Table 9 counts, in each cell, beside the queue."""
+    inputs = "table06_inputs_serviced", "avg_inputs_serviced_per_10_min"
+    rows = []
+    for row, _ in PAPER.tables[HISTOGRAM].printed("count"):
+        cell = {name: row[name] for name in CELL}
+        if row["response_limit_s"] != 5:
+            continue
+        total = statistics.median(count / share.value for count, share in zip(*_counts(row), strict=True))
+        queued = PAPER.printed("table05_queued_workspaces", cell, "avg_queued_workspaces").value
+        all_inputs = REPLICATIONS * PAPER.printed(inputs[0], cell, inputs[1]).value
+        label = (
+            f"{ALGORITHM_NAMES[str(row['algorithm'])]}, {row['resident_workspaces']}, {row['time_slice_s']} s"
+        )
+        rows.append((label, queued, all_inputs, total, total / all_inputs))
+    shares = [row[-1] for row in rows]
+    text = (
+        f"The short compute transactions of Table 9 are {100 * min(shares):.1f} to {100 * max(shares):.1f} % "
+        "of the inputs of Table 6 in every printed cell, however long its queue: Table 6 counts inputs taken "
+        "up. "
+        "Of inputs completed they would be the larger a part, the more long ones the queue holds at the end."
+    )
+    return Table.of(
+        rows,
+        Col("algorithm, workspaces, slice", lambda row: row[0]),
+        Col("queued (Table 5)", lambda row: row[1], scaled=False),
+        Col("inputs of eight periods (Table 6)", lambda row: row[2], scaled=False),
+        Col("short compute transactions (Table 9)", lambda row: row[3], scaled=False),
+        Col("part", lambda row: row[4], unit="share"),
+        name="what-table-6-counts",
+        caption="Short compute transactions as a part of the inputs serviced, from Tables 6 and 9",
+    ), text
 
 
 def _facts() -> Iterator[Cell]:

@@ -29,6 +29,7 @@ ENOUGH = 256
 PERIOD_S = 600.0
 """The unit of analysis of the paper: ten minutes."""
 
+HISTOGRAM = "table09_response_histogram"
 CELL = ("algorithm", "resident_workspaces", "time_slice_s")
 """Factors of the 3x2x2 experiment, as its tables name them."""
 ALGORITHM_NAMES = {"modified": "modified", "fb2": "FB2", "fb_inf": "FB-infinity"}
@@ -160,7 +161,7 @@ def configuration(laboratory: Laboratory) -> Chapter:
         f"{system.summary}. One set of parameters serves all experiments; each part says "
         "what varies between them.",
         f"Nothing printed gives {', '.join(calibrated)}: these were calibrated against the modified "
-        "algorithm with slices of 0.2 s and Table 4.",
+        "algorithm, FB2 with three regions, and Table 4.",
     )
     return Chapter(summary=summary, charts=(_network(laboratory),), tables=(parameters(system, {}),))
 
