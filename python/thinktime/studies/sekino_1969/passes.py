@@ -139,8 +139,8 @@ def _places(drawn: Array, other: Array) -> Array:
 def stretch(drawn: Array, other: Array) -> tuple[int, int, float]:
     """First interaction and length of the longest stretch of slow responses of `other`, and its probability.
 
-    Slow is what is above `HIGH` of the passes in the same cell. The probability is that of a stretch as long in
-    a pass, among all n and the other one.
+    Slow is what is above `HIGH` of the passes in the same cell. The probability is that of a stretch as long,
+    among all n passes and the other one.
     """
     runs = [_longest(row >= HIGH) for row in _places(drawn, other)]
     first, length = runs[-1]
