@@ -367,8 +367,8 @@ def _not_of_the_load(laboratory: Laboratory) -> Iterator[str]:
     if length > 1:
         yield (
             f"Slower than {100.0 * HIGH:.0f} % of the passes are, one after the other, the responses {first} "
-            f"to {first + length - 1} with {SLOW_AT} users; so long a stretch have {100.0 * p:.1f} % of the "
-            "passes. Something that lasted for some minutes of that day would look so."
+            f"to {first + length - 1} with {SLOW_AT} users; {100.0 * p:.1f} % of the passes have so long a "
+            "stretch. Something that lasted for some minutes of that day would look so."
         )
 
 
@@ -383,7 +383,7 @@ def _by_chance(laboratory: Laboratory) -> Iterator[str]:
     within = [
         factor for factor in _factors(laboratory) if all(is_theirs(factor, which) for which in LEAVING_OUT)
     ]
-    those = f"of {_list(within)} times the commands" if within else "of none of these loads"
+    those = f"with {_list(within)} times as many commands" if within else "at none of these loads"
     yield (
         f"With normal users up to {BUSIER[-1]:g} times as busy as here, both means with {SLOW_AT} users lie "
         f"in the middle {100.0 * MIDDLE:.0f} % of passes {those}. Of the other users' work on that day "
