@@ -11,7 +11,7 @@ import pytest
 from thinktime.studies import load
 from thinktime.studies.cells import Cell
 from thinktime.studies.laboratory import Settings
-from thinktime.studies.sekino_1969 import ctss_comparison, loads, recomputed, responses, think_time
+from thinktime.studies.sekino_1969 import ctss_comparison, loads, passes, recomputed, responses, think_time
 from thinktime.studies.sekino_1969.loads import CPM01, PAPER, RESPONSES, SUMMARY
 from thinktime.studies.sekino_1969.recomputed import implied_faults, truncated
 from thinktime.studies.sekino_1969.responses import one_run
@@ -162,6 +162,75 @@ def test_an_editor_waits_for_a_compiler_on_ctss() -> None:
     )
     assert inside >= 14
     assert earlier <= 11
+
+
+def test_a_column_is_strange_as_often_as_it_says() -> None:
+    """Cells of a pass that hang together: of 2000 further passes 5 in 100 are below 5 %, at most.
+
+    False alarms: 4 standard errors are 0.02, and none with a fixed seed. The canary takes the cells for
+    independent of each other, and must call far more passes strange.
+    """
+    random = np.random.default_rng(3)
+
+    def drawn(count: int) -> np.ndarray:
+        load = random.normal(0.0, 1.0, (count, 1))
+        return np.round(2.0 * np.exp(0.5 * load + random.normal(0.0, 0.5, (count, 17)))) / 2.0
+
+    found = np.array([passes.strangeness(drawn(39), drawn(1)[0]) for _ in range(2000)])
+    assert (found <= 0.05).mean() <= 0.05 + 0.02
+    assert abs((found <= 0.25).mean() - 0.25) < 0.04
+
+    def independent() -> float:
+        rows, other = drawn(39), drawn(1)[0]
+        shuffled = np.stack([random.permutation(cells) for cells in rows.T], axis=1)
+        return passes.strangeness(shuffled, other)
+
+    assert np.mean([independent() <= 0.05 for _ in range(400)]) > 0.12
+
+
+def test_a_stretch_of_slow_responses_is_found_where_it_is() -> None:
+    """Interactions 5 to 9 above all passes: none of 39 has that; one slow response many have."""
+    random = np.random.default_rng(5)
+    drawn = random.lognormal(0.0, 0.5, (39, 17))
+    other = np.median(drawn, axis=0)
+    assert passes.stretch(drawn, other)[1] == 0
+    other[4:9] = 99.0
+    assert passes.stretch(drawn, other) == (5, 5, 1 / 40)
+    other[4:8] = 0.0
+    first, length, p = passes.stretch(drawn, other)
+    assert (first, length) == (9, 1)
+    assert p > 0.3
+
+
+def test_responses_that_are_longer_with_fewer_users_are_counted() -> None:
+    few = np.array([[1.0, 5.0, 2.0], [1.0, 1.0, 1.0]])
+    many = np.array([[2.0, 2.0, 2.0], [0.5, 6.0, 1.0]])
+    # The first against the second, and the second against the first.
+    assert passes.slower_than_with_more(few, many).tolist() == [2, 0]
+
+
+def test_the_shape_of_three_passes_is_that_of_their_means() -> None:
+    """Triple by triple, with the pass before at the first load and the one after at the third."""
+    random = np.random.default_rng(4)
+    drawn = [passes.printed(users) * random.lognormal(0.0, 0.4, (12, 17)) for users in passes.LOADS]
+    printed = [passes.printed(users) for users in passes.LOADS]
+
+    def has(which: str, *three: np.ndarray) -> tuple[bool, bool]:
+        few, middle, many = (float(passes.mean(one[None, :], which)[0]) for one in three)
+        stated = [passes.stated(users, which) for users in passes.LOADS]
+        return middle / few >= stated[1] / stated[0], many / middle <= stated[2] / stated[1]
+
+    count = len(drawn[0])
+    triples = [(drawn[0][j - 1], drawn[1][j], drawn[2][(j + 1) % count]) for j in range(count)]
+    expected = [[has(which, *three) for which in passes.LEAVING_OUT] for three in triples]
+    steep, flat = passes.shape(*drawn)
+    assert list(zip(steep, flat, strict=True)) == [
+        tuple(map(all, zip(*each, strict=True))) for each in expected
+    ]
+    assert 0 < steep.sum() < count
+    assert 0 < flat.sum() < count
+    assert passes.percentile(np.array([1.0, 2.0, 2.0, 3.0]), 2.0).value == 0.5
+    assert [round(float(column.mean()), 1) for column in printed] == [3.8, 8.5, 21.0]
 
 
 def test_think_time_has_an_effect_with_others_and_none_without() -> None:

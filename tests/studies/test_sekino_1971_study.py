@@ -17,11 +17,12 @@ from thinktime.studies import load, published_tables
 from thinktime.studies.cells import Cell
 from thinktime.studies.estimates import exact
 from thinktime.studies.laboratory import Laboratory, Settings
-from thinktime.studies.sekino_1971 import capacity_planning, mechanisms, recomputed
+from thinktime.studies.sekino_1971 import capacity_planning, mechanisms, recomputed, trials
 from thinktime.studies.sekino_1971.configurations import (
     BETWEEN,
     CAPACITY,
     CONFIGURATIONS,
+    EVENTS,
     FULL,
     LARGE,
     OVERHEAD,
@@ -61,7 +62,7 @@ def test_the_configurations_are_those_of_the_memorandum() -> None:
 
 
 def test_the_identity_holds_to_the_printed_digit(arithmetic: tuple[Cell, ...]) -> None:
-    """Each of three tables follows from the other two, in all twelve events that are printed."""
+    """Each of three tables follows from the other two, in all thirteen events that are printed."""
     assert {cell.verdict for cell in arithmetic} == {"agrees"}
     off = recomputed.identity_deviations()
     assert max(map(abs, off.values())) == pytest.approx(0.039, abs=0.001)
@@ -196,6 +197,33 @@ def test_two_processors_are_predicted_from_one(laboratory: Laboratory) -> None:
     between = simulated(laboratory, BETWEEN, FULL, "page_fault")
     assert PAPER.simulated(BETWEEN, row, QUANTITIES[BETWEEN], between).verdict == "agrees"
     assert all(abs(off) < 0.20 for off in off_by(laboratory, FULL.parameters).values())
+
+
+def test_the_first_trial_is_the_machine_of_the_study(laboratory: Laboratory) -> None:
+    """What was tried is compared with it: the same figures, but for the seed and a calibration of its own."""
+    as_it_is = trials.trials()[0]
+    assert as_it_is.mechanism == trials.AS_IT_IS
+    for item, tried in ((SMALL, as_it_is.small_ms), (LARGE, as_it_is.large_ms), (FULL, as_it_is.full[0])):
+        ours = simulated(laboratory, BETWEEN, item, "page_fault").value
+        assert tried == pytest.approx(ours, rel=0.05), item.name
+
+
+def test_trials_are_judged_as_cells_of_the_study() -> None:
+    """What was measured misses nothing; times and shares beyond the tolerances do, by name."""
+    times = [value_of(BETWEEN, FULL, event) for event in EVENTS]
+    shares = [value_of(CAPACITY, FULL, state) for state in trials.SHARES]
+    measured = value_of(BETWEEN, LARGE, "page_fault")
+
+    def trial(large_ms: float, full: list[float]) -> trials.Trial:
+        return trials.Trial(mechanism="x", small_ms=17.2, large_ms=large_ms, full=tuple(full))
+
+    assert trial(measured, times + shares).missed == ()
+    assert trial(1.19 * measured, times + shares).reaches
+    assert not trial(0.79 * measured, times + shares).reaches
+    wrong = trial(measured, [1.21 * times[0], *times[1:], shares[0] - 8.1, shares[1]])
+    assert wrong.missed == ("page_fault", "idle")
+    chapter = trials.chapter(None)
+    assert len(chapter.tables[0].rows) == len(trials.trials()) + 1
 
 
 def test_processors_that_never_meet_do_not_cost_what_was_measured(laboratory: Laboratory) -> None:

@@ -44,7 +44,7 @@ SCRIPT, TWIN = "mftn3", "6mad1"
 SCRIPTED = 1
 """Users who play the script; all others are normal users."""
 HOUSEKEEPING = 3
-NORMAL_THINK = {"kind": "exponential", "mean": 7.5}
+NORMAL_THINK: dict[str, Any] = {"kind": "exponential", "mean": 7.5}
 """Of the users who do not play the script; fitted to what calibration.md names."""
 CLOCK_S = 0.5
 """Table 1 is printed to half seconds."""

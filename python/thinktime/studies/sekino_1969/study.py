@@ -8,6 +8,7 @@ from thinktime.studies.sekino_1969 import (
     instruments,
     loads,
     measures,
+    passes,
     recomputed,
     responses,
     think_time,
@@ -20,6 +21,7 @@ STUDY = Study(
     {
         "claims": measures.chapter,
         "responses": responses.chapter,
+        "single-passes": passes.chapter,
         "sensitivity": responses.sensitivity,
         "cpu-time": cpu_time.chapter,
         "instruments": instruments.chapter,

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from thinktime.studies.common_sections import configuration
-from thinktime.studies.sekino_1971 import capacity_planning, measures, mechanisms, recomputed
+from thinktime.studies.sekino_1971 import (
+    capacity_planning,
+    measures,
+    mechanisms,
+    recomputed,
+    trials,
+)
 from thinktime.studies.sekino_1971.configurations import PAPER
 from thinktime.studies.study import Study
 
@@ -12,6 +18,7 @@ STUDY = Study(
     {
         "claims": measures.claims,
         "capacity": measures.capacity,
+        "more-core": trials.chapter,
         "mechanisms": mechanisms.chapter,
         "capacity-planning": capacity_planning.chapter,
         "meter-check": measures.meter_check,
