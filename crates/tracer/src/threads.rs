@@ -40,9 +40,7 @@ impl Threads {
         let kernel = Kernel::read()?;
         let loaded = Loaded::new(THREADS, &kernel, &[], &[])?;
         let program = Program { name: "on_thread", place: Place::Iterator, target: "bpf_iter_task" };
-        let program = loaded.load(&kernel, program)?;
-        let link =
-            bpf::attach_iterator(program.as_fd()).map_err(TraceError::of_call("attach the iterator"))?;
+        let link = loaded.attach(&kernel, program)?;
         Ok(Threads { link, bytes: Vec::new() })
     }
 
