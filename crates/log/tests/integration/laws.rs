@@ -338,6 +338,56 @@ fn durations_lie_in_their_bucket_and_slices_within_the_cpu_time() {
     }
 }
 
+/// Facts of a trace that saw every beginning, beside a recorder that was told of every end.
+fn traced(unseen: u64, exits: &str) -> serde_json::Value {
+    let mut facts = facts();
+    facts["trace"] = json!({"beginnings_unseen": unseen, "durations_lost": 0});
+    facts["processes"] = json!({"exits": exits, "exits_lost": 0, "implausible_growths_dropped": 0});
+    facts
+}
+
+/// Eight intervals, 10 s in all, have 2 traced waits each of 0.1 s together: 0.8 s. With two CPUs, twice the longest wait and
+/// 0.1 s in which processes were read, 0.416 s and 2 % of the larger sum may be in other intervals.
+#[test]
+fn traced_waits_are_those_of_the_processes() {
+    let holder = holder();
+    let dir = holder.path().join("log");
+    let (of_all, by_user) = ("waits_for_cpu_add_up", "waits_for_cpu_by_user");
+    let all_ends = "taskstats";
+    let cases: [(f64, serde_json::Value, &[&str]); 10] = [
+        (0.8, traced(0, all_ends), &[]),
+        (1.23, traced(0, all_ends), &[]),
+        (1.25, traced(0, all_ends), &[of_all]),
+        (1.60, traced(0, all_ends), &[of_all, by_user]),
+        (0.38, traced(0, all_ends), &[]),
+        (0.36, traced(0, all_ends), &[of_all]),
+        // Not told of every end, it has waits of those alive alone.
+        (0.36, traced(0, "not permitted"), &[]),
+        (1.25, traced(0, "not permitted"), &[of_all]),
+        // Twenty waits were not seen.
+        (1.60, traced(20, all_ends), &[]),
+        // No trace, or not one that is whole.
+        (1.60, facts(), &[]),
+    ];
+    for (told_s, facts, expected) in cases {
+        let mut tables = sound();
+        for (schema, rows) in &mut tables {
+            let place = |name: &str| schema.position(name).unwrap();
+            for row in rows {
+                match schema.name.as_str() {
+                    "latencies" => row[place("quantity")] = Value::from("run_queue_wait"),
+                    // Two rows of one user, and one of all that its commands did.
+                    "users" => row[place("run_delay_s")] = Value::F64(told_s / 16.0),
+                    "commands" => row[place("run_delay_s")] = Value::F64(told_s / 8.0),
+                    _ => {}
+                }
+            }
+        }
+        write(&dir, json!({"cpus": 2}), facts, &tables);
+        assert_eq!(laws(&Log::open(&dir).unwrap().check().unwrap()), expected, "{told_s}");
+    }
+}
+
 /// For each law of amounts, the most that hardware could do in an interval of 1 s (a tenth of the bound), and twice
 /// what it could.
 #[test]
