@@ -78,14 +78,18 @@ def record_at_once(folder, load):
         for recorder in recorders.values():
             recorder.terminate()
         for recorder in recorders.values():
-            recorder.communicate(timeout=30)
+            recorder.communicate(timeout=60)
     assert all(recorder.returncode == 0 for recorder in recorders.values())
     return logs, pl.concat(lines)
 
 
 def sums(log):
-    """Count and sum [s] of the load's durations by user and by what they are, without the kinds of waits."""
-    rows = Log.open(log).latencies().filter(pl.col("command") == LOAD).collect()
+    """Count and sum [s] of the load's durations by user and by what they are, without the kinds of waits.
+
+    Requests of disks are left out, of which one way knows nothing.
+    """
+    of_load = (pl.col("command") == LOAD) & (pl.col("quantity") != "block_io")
+    rows = Log.open(log).latencies().filter(of_load).collect()
     kind = pl.col("reason").is_in(["preempted", "exit", "started", "woken"])
     rows = rows.with_columns(kind=pl.when(kind).then("reason").otherwise(pl.lit("waits")))
     totals = rows.group_by("user", "quantity", "kind").agg(pl.col("count").sum(), pl.col("total_s").sum())
@@ -96,11 +100,25 @@ CLOCK_S = 5e-6
 """Most by which a duration differs on average that one program after the other measures."""
 
 
-def difference(one, other, log):
-    """What two ways may differ by in counts and in seconds, by what the same run counted."""
+def agree(one, other, most_s):
+    """One way's durations against another's of the same run, which may differ by this in each sum [s].
+
+    A switch of which the kernel does not tell one of them may be one of the load's.
+    """
     unseen = facts(one)["beginnings_unseen"] + facts(other)["beginnings_unseen"]
-    steal_s = Log.open(log).samples().select(pl.col("steal_s").sum()).collect().item()
-    return unseen, steal_s
+    first, second = sums(one), sums(other)
+    assert first.keys() == second.keys()
+    for key, (count, total_s) in first.items():
+        assert abs(count - second[key][0]) <= unseen, key
+        if key[1] == "slice":
+            off_s = abs(total_s - second[key][1])
+            assert off_s <= 0.01 * total_s + CLOCK_S * count + most_s + 0.1 * unseen, key
+    # One takes the scheduler's time of a wake-up, the other its own: together they are one absence.
+    for user in {user for user, *_ in first}:
+        mine = [key for key in first if key[0] == user and key[1] != "slice"]
+        away_s, other_s = (sum(ways[key][1] for key in mine) for ways in (first, second))
+        counted = sum(first[key][0] for key in mine)
+        assert abs(away_s - other_s) <= 0.01 * away_s + CLOCK_S * counted + most_s + 0.5 * unseen, user
 
 
 def test_all_ways_count_the_same_switches_waits_and_times(tmp_path, load):
@@ -116,28 +134,11 @@ def test_all_ways_count_the_same_switches_waits_and_times(tmp_path, load):
         assert (told["durations_lost"], told["accounts_lost"]) == (0, 0)
         assert Log.open(log).check() == []
         check_against_the_kernel(log, lines, runs=2)
-    best = sums(logs["tp_btf"])
-    assert {user for user, *_ in best} == {"uid:0", f"uid:{NOBODY}"}
+    assert {user for user, *_ in sums(logs["tp_btf"])} == {"uid:0", f"uid:{NOBODY}"}
+    # A hypervisor may take the CPU between the program of one and that of another.
+    steal_s = Log.open(logs["tp_btf"]).samples().select(pl.col("steal_s").sum()).collect().item()
     for way in ATTACHED[1:]:
-        found = sums(logs[way])
-        unseen, steal_s = difference(logs["tp_btf"], logs[way], logs[way])
-        assert found.keys() == best.keys()
-        for user in ("uid:0", f"uid:{NOBODY}"):
-            for key, (count, total_s) in best.items():
-                if key[0] != user:
-                    continue
-                other, other_s = found[key]
-                assert abs(count - other) <= unseen, (way, key)
-                if key[1] == "slice":
-                    most_s = 0.01 * total_s + CLOCK_S * count + steal_s + 0.1 * abs(count - other)
-                    assert abs(total_s - other_s) <= most_s, (way, key)
-            # One takes the scheduler's time of a wake-up, the other its own: together they are one absence.
-            away = [
-                sum(of for key, (_, of) in ways.items() if key[0] == user and key[1] != "slice")
-                for ways in (best, found)
-            ]
-            counted = sum(count for key, (count, _) in best.items() if key[0] == user)
-            assert abs(away[0] - away[1]) <= 0.01 * away[0] + CLOCK_S * counted + steal_s + 0.5 * unseen, way
+        agree(logs["tp_btf"], logs[way], steal_s)
 
 
 def test_without_the_kernels_types_fields_are_what_is_left_and_the_doctor_says_what_they_lack(tmp_path, load):

@@ -139,7 +139,7 @@ INLINE u32 arrives(u32 number, u64 now, u32 cpu, struct told *told)
     }
     /* Nobody knows whose it is before it leaves its CPU. */
     unseen();
-    has_begun(task, now);
+    now_runs(task, now);
     return task->process;
 }
 
@@ -153,6 +153,8 @@ int on_switch(struct event_sched_switch *event)
     u32 next_task = event->next_pid;
     u32 process = 0, next_process = 0;
 
+    if (!has_begun())
+        return 0;
     if (task)
         process = leaves(event, task, now, cpu, &told);
     if (next_task)
@@ -164,7 +166,7 @@ int on_switch(struct event_sched_switch *event)
 
 INLINE int wakes(u32 number, u32 is_new)
 {
-    struct task *task = number ? task_numbered(number) : 0;
+    struct task *task = number && has_begun() ? task_numbered(number) : 0;
 
     if (task)
         is_woken(task, is_new);

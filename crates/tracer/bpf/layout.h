@@ -119,7 +119,7 @@ struct account {
 #define ACCOUNT_SLOTS_AT 28
 #define HISTOGRAM_BYTES 1344
 #define LINE_BYTES 64
-#define SHARED_BYTES 40
+#define SHARED_BYTES 48
 
 struct bucket {
     u64 count;
@@ -147,6 +147,8 @@ struct shared {
     u64 accounts_lost;
     u64 durations_lost;
     u64 unseen;
+    /* Set by the recorder once all programs are attached: what one sees before, another has not seen. */
+    u64 begun;
 };
 
 /* Records of one CPU that the recorder has not read yet. */

@@ -101,7 +101,7 @@ INLINE void queued_as_seen(struct task *task, u64 now, struct told *told)
         told->waited_ns = task->since_ns - task->before_ns;
 }
 
-INLINE void has_begun(struct task *task, u64 now)
+INLINE void now_runs(struct task *task, u64 now)
 {
     task->state = TASK_RUNS;
     task->since_ns = now;
@@ -118,7 +118,7 @@ INLINE void has_come(struct task *task, struct account *account, u64 now, u32 cp
     if (told->waited_ns != UNKNOWN)
         count(account, KIND_WAIT + told->waited, told->waited_ns, cpu);
     told->next_account = task->account;
-    has_begun(task, now);
+    now_runs(task, now);
 }
 
 /* The task is ready for a CPU. */

@@ -238,6 +238,8 @@ int on_switch(u64 *arguments)
     u32 task = READ(previous->pid);
     u32 next_task = READ(next->pid);
 
+    if (!by_scheduler && !has_begun())
+        return 0;
     if (task)
         leaves(previous, arguments[0] & 1, arguments[3], now, cpu, &told);
     if (next_task)
@@ -250,7 +252,7 @@ int on_switch(u64 *arguments)
 /* Attached only where the times of the scheduler cannot be used. */
 INLINE int wakes(struct task_struct *process, u32 is_new)
 {
-    struct task *task = task_of(process);
+    struct task *task = has_begun() ? task_of(process) : 0;
 
     if (task)
         is_woken(task, is_new);

@@ -78,12 +78,13 @@ pub(crate) const LINE_BUCKETS: usize = 3;
 pub(crate) const LINE_BYTES: usize = 64;
 /// A number of a histogram in the list of free ones [byte].
 pub(crate) const SLOT_BYTES: usize = 8;
-pub(crate) const SHARED_BYTES: usize = 40;
+pub(crate) const SHARED_BYTES: usize = 48;
 pub(crate) const SLOTS_TAKEN: usize = 0;
 pub(crate) const SLOTS_GIVEN: usize = 8;
 pub(crate) const ACCOUNTS_LOST: usize = 16;
 pub(crate) const DURATIONS_LOST: usize = 24;
 pub(crate) const UNSEEN: usize = 32;
+pub(crate) const BEGUN: usize = 40;
 
 /// Records of one CPU that are not read yet, at most.
 pub(crate) const RING: usize = 1 << 16;

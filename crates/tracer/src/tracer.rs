@@ -10,9 +10,9 @@ use crate::calls;
 use crate::events::Events;
 use crate::layout::{
     ACCOUNT_BYTES, ACCOUNT_FREE, ACCOUNT_READY, ACCOUNT_RETIRED, ACCOUNT_STATES, ACCOUNTS, ACCOUNTS_LOST,
-    BUCKETS, DURATIONS_LOST, HISTOGRAM_BYTES, KINDS, LINE_BUCKETS, LINE_BYTES, NAME, OWNER, OWNER_IS_KERNEL,
-    RECORD_BYTES, RING, RING_BYTES, SHARED_BYTES, SLOT_BYTES, SLOTS, SLOTS_GIVEN, SLOTS_TAKEN, STATE, UNSEEN,
-    bounds, kind,
+    BEGUN, BUCKETS, DURATIONS_LOST, HISTOGRAM_BYTES, KINDS, LINE_BUCKETS, LINE_BYTES, NAME, OWNER,
+    OWNER_IS_KERNEL, RECORD_BYTES, RING, RING_BYTES, SHARED_BYTES, SLOT_BYTES, SLOTS, SLOTS_GIVEN,
+    SLOTS_TAKEN, STATE, UNSEEN, bounds, kind,
 };
 use crate::mapped::Mapped;
 use crate::noted;
@@ -267,6 +267,7 @@ impl Tracer {
             false => None,
         };
         let (attached, missing) = attachment.attach(&loaded, kernel, wants_events, queueing, sees_calls)?;
+        shared.put_u64(BEGUN, 1);
         Ok(Tracer {
             accounts,
             attachment,

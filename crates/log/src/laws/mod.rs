@@ -135,12 +135,12 @@ pub(crate) const POSSIBLE_MANIFEST: Law =
 pub(crate) const LATENCIES_IN_BUCKETS: Law = error("latencies_in_buckets", LEAVE_OUT);
 /// Traced slices of CPU time are within the CPU time of the machine.
 pub(crate) const SLICES_WITHIN_CPU_TIME: Law = error("slices_within_cpu_time", SOURCE);
-/// Traced waits for a CPU are together those that the kernel sums for processes.
+/// In most intervals, traced waits for a CPU are together those that the kernel sums for processes.
 pub(crate) const WAITS_ADD_UP: Law = error("waits_for_cpu_add_up", SOURCE);
 /// The same by user.
 pub(crate) const WAITS_ARE_OF_THEIR_USERS: Law = note(
     "waits_for_cpu_by_user",
-    "unless processes changed their user often, correct the source that wrote the log",
+    "unless processes often change their user, correct the source that wrote the log",
 );
 /// The facts of the recorder agree with its rows.
 pub(crate) const FACTS_AGREE: Law =
@@ -314,6 +314,7 @@ impl<'a> Laws<'a> {
             "samples" => {
                 if rows.first == 0 {
                     self.commands_add_up();
+                    self.latencies.close(&self.machine);
                 }
                 self.extremes.intervals(rows);
                 self.latencies.samples(rows);
@@ -389,6 +390,7 @@ impl<'a> Laws<'a> {
         self.commands_add_up();
         self.intervals.finish(&self.machine, &mut self.report);
         self.interactions.finish(&self.machine, &mut self.report);
+        self.latencies.close(&self.machine);
         self.latencies.finish(&self.machine, &mut self.report);
         self.known.finish(&self.machine, &mut self.report);
         self.extremes.finish(self.manifest, &self.machine, &mut self.report);

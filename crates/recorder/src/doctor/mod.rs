@@ -30,7 +30,7 @@ use crate::sample::exact::ExactTime;
 use crate::sample::modes::{ModeSampler, why_unsampled};
 use crate::sample::sessions::Sessions;
 use crate::sample::system::{Snapshot, SystemReader};
-use crate::trace::{Attach, Trace};
+use crate::trace::Trace;
 
 /// Quality with which a quantity can be measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -392,7 +392,7 @@ fn ends(root: &Root) -> Ability {
 /// Whether programs in the kernel can count where the time of tasks goes: attached for a moment.
 fn trace() -> Ability {
     let item = "slices and waits of tasks by kind (--trace)";
-    match Trace::open(By::Uid, false, Attach::Auto) {
+    match Trace::open(&RecordOptions::default()) {
         Ok(trace) => {
             let missing = trace.missing().map(|(quantity, why)| format!("; {quantity} not: {why}"));
             let refused = trace.refused().map(|(way, why)| format!("; not by {way}: {why}"));

@@ -17,6 +17,7 @@ use crate::proc::process_stat::Name;
 use crate::processes::By;
 use crate::processes::census::Key;
 use crate::processes::commands::{OTHER, program};
+use crate::recording::options::RecordOptions;
 use crate::sample::rows::Interval;
 use crate::sample::sheet::Sheet;
 
@@ -108,10 +109,10 @@ impl Lost {
 type Place = (Option<Key>, Arc<str>, &'static str, &'static str, u64, Option<u64>);
 
 impl Trace {
-    /// Attaches the programs; with `wants_events` they tell of each event too.
-    pub fn open(by: By, wants_events: bool, attach: Attach) -> Result<Trace, TraceError> {
-        let owner = if by == By::Session { Owner::Session } else { Owner::User };
-        let mut tracer = Tracer::open(owner, wants_events, attach.only())?;
+    /// Attaches the programs that a recording with these options needs.
+    pub fn open(options: &RecordOptions) -> Result<Trace, TraceError> {
+        let owner = if options.by == By::Session { Owner::Session } else { Owner::User };
+        let mut tracer = Tracer::open(owner, options.trace_events, options.trace_attach.only())?;
         Ok(Trace {
             events: tracer.take_events(),
             tracer,
