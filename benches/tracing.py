@@ -58,6 +58,8 @@ def tracers(folder: Path) -> dict[str, list[str | Path]]:
         "recorded without a trace": record,
         "traced, aggregated": [*record, "--trace"],
         "traced, every event": [*record, "--trace-events"],
+        "traced by raw tracepoints": [*record, "--trace", "--trace-attach", "raw_tracepoint"],
+        "traced by fields of tracepoints": [*record, "--trace", "--trace-attach", "tracepoint"],
     }
     perf = shutil.which("perf")
     if perf is not None:

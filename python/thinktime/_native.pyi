@@ -335,6 +335,7 @@ class _RecordOptions(TypedDict, total=False):
     arguments: bool
     trace: bool
     trace_events: bool
+    trace_attach: Literal["auto", "tp_btf", "raw_tracepoint", "tracepoint"]
     mode_sampling: bool
     gauges_every_s: float | None
     anonymous: bool

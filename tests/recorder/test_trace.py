@@ -6,43 +6,33 @@ import os
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import polars as pl
 import pytest
-from tracing import STATIC, untraceable
+from tracing import (
+    LOAD,
+    STATIC,
+    check_against_the_kernel,
+    compiled_load,
+    facts,
+    kernel_counts,
+    of_load,
+    run,
+    untraceable,
+)
 
 from thinktime.log import Log
 
 CLI = [sys.executable, "-c", "from thinktime.cli import main; main()"]
 PROGRAMS = {"python": [*CLI, "record"], "static": [str(STATIC), "record"]}
-LOAD = "traced-load"
-"""Name of the load, by which the kernel knows it."""
-WAITS = {"timer", "child", "poll", "futex", "input", "output", "sleep", "io", "page_io", "uninterruptible"}
-
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root may trace: run the tests as root")
-
-
-def run(*arguments, timeout=60, **more):
-    return subprocess.run(
-        arguments,
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        timeout=timeout,
-        check=False,
-        **more,
-    )
 
 
 @pytest.fixture(scope="module")
 def load(tmp_path_factory):
     if why := untraceable():
         pytest.skip(why)
-    program = tmp_path_factory.mktemp("load") / LOAD
-    source = Path(__file__).with_name("traced.c")
-    subprocess.run(["cc", "-O2", "-Wall", "-Wextra", "-pthread", "-o", program, source], check=True)
-    return program
+    return compiled_load(tmp_path_factory.mktemp("load"))
 
 
 def record(program, log, load, *options):
@@ -72,49 +62,7 @@ def record(program, log, load, *options):
         output, errors = recorder.communicate(timeout=30)
     assert done.returncode == 0, done.stderr
     assert recorder.returncode == 0, errors
-    names = ("what", "process", "count", "voluntary", "involuntary", "run_ns", "wait_ns")
-    lines = [dict(zip(names, line.split(), strict=True)) for line in done.stdout.splitlines()]
-    frame = pl.DataFrame(lines).with_columns(pl.col(names[1:]).cast(pl.Int64))
-    return frame, output
-
-
-def facts(log):
-    return Log.open(log).manifest["sessions"][-1]["recorder"]["trace"]
-
-
-def of_load(log):
-    """Count and sum [s] of the load's durations, by quantity and reason."""
-    rows = Log.open(log).latencies().filter(pl.col("command") == LOAD).collect()
-    sums = rows.group_by("quantity", "reason").agg(pl.col("count").sum(), pl.col("total_s").sum())
-    return {(quantity, reason): (count, total) for quantity, reason, count, total in sums.iter_rows()}
-
-
-def check_against_the_kernel(log, lines):
-    """The trace of the load against what the kernel counted of each of its threads.
-
-    A process ends after its line: its last slice ends with `exit` and no line has it. A switch of which the
-    kernel does not tell (`beginnings_unseen` counts the gaps) may be one of the load's.
-    """
-    found, unseen = of_load(log), facts(log)["beginnings_unseen"]
-    threads = lines.height
-    slices = {reason: count for (quantity, reason), (count, _) in found.items() if quantity == "slice"}
-    # The parent and the children of `child` print no line; the parent waits for each of the processes.
-    others = 20 * 3 + 2 * lines.height
-    voluntary = sum(count for reason, count in slices.items() if reason in WAITS)
-    assert lines["voluntary"].sum() - unseen <= voluntary <= lines["voluntary"].sum() + others
-    involuntary = slices["preempted"]
-    assert involuntary >= lines["involuntary"].sum() - unseen
-    seconds = {
-        quantity: sum(total for (name, _), (_, total) in found.items() if name == quantity)
-        for quantity in ("slice", "run_queue_wait")
-    }
-    # Of 300 ms that each of three compute, the kernel's clock of tasks leaves out what a hypervisor took.
-    steal = Log.open(log).samples().select(pl.col("steal_s").sum()).collect().item()
-    run_s = 1e-9 * lines["run_ns"].sum()
-    assert run_s * 0.98 - 0.02 * unseen <= seconds["slice"] <= run_s * 1.02 + steal + 0.05 * threads
-    wait_s = 1e-9 * lines["wait_ns"].sum()
-    longest_s = 0.1
-    assert seconds["run_queue_wait"] >= wait_s * 0.98 - longest_s * unseen
+    return kernel_counts(done.stdout), output
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -247,7 +195,12 @@ def test_durations_are_those_of_their_users_and_have_pseudonyms_where_names_are_
 
 
 @pytest.mark.parametrize(
-    ("options", "named"), [(("--by", "cgroup"), "--by cgroup"), (("--root", "/tmp"), "--root /tmp")]
+    ("options", "named"),
+    [
+        (("--by", "cgroup"), "--by cgroup"),
+        (("--root", "/tmp"), "--root /tmp"),
+        (("--by", "session", "--trace-attach", "tracepoint"), "--trace-attach tracepoint"),
+    ],
 )
 def test_what_cannot_be_traced_is_refused(tmp_path, options, named):
     done = run(*PROGRAMS["python"], "-o", str(tmp_path / "log"), "--trace", *options)

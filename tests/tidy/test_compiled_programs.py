@@ -30,5 +30,7 @@ def test_the_same_compiler_makes_the_same_bytes(tmp_path):
     if version.splitlines()[0] != COMPILER:
         pytest.skip(f"the objects were compiled by {COMPILER}")
     subprocess.run([FOLDER / "compile", tmp_path], check=True)
-    for name in ("tracer.bpf.o", "threads.bpf.o"):
+    objects = sorted(path.name for path in FOLDER.glob("*.bpf.o"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == objects
+    for name in objects:
         assert (tmp_path / name).read_bytes() == (FOLDER / name).read_bytes(), name

@@ -47,3 +47,4 @@ pub use recording::control::{Control, Progress, SignalGuard};
 pub use recording::exports::listening_address;
 pub use recording::options::{Anonymity, GivenOptions, INTERVAL_MIN, RecordOptions, days};
 pub use recording::{RecordSummary, record, record_to};
+pub use trace::Attach;

@@ -314,6 +314,13 @@ INLINE void tell(u32 kind, u32 reason, u32 task, u32 process, u32 account, u64 t
     submit(record, sequence);
 }
 
+/* All programs are attached. */
+INLINE u32 has_begun(void)
+{
+    struct shared *of_all = totals();
+    return of_all && *(volatile u64 *)&of_all->begun;
+}
+
 /* The beginning of what ends was not seen: before the first switch of a task, and where the kernel told of none. */
 INLINE void unseen(void)
 {

@@ -22,6 +22,7 @@ typedef long long s64;
 #define MAP_NUMBER(name, value) int(*name)[value]
 #define MAP_TYPE_ARRAY 2
 #define MAP_TYPE_HASH 1
+#define MAP_TYPE_LRU_HASH 9
 #define MAP_TYPE_TASK_STORAGE 29
 #define MAP_FLAG_NO_PREALLOC 1
 #define MAP_FLAG_MMAPABLE 1024
@@ -66,7 +67,7 @@ struct task_struct {
     int tgid;
     struct task_struct *group_leader;
     u64 start_time;
-    const struct cred *cred;
+    struct cred *cred;
     char comm[16];
     struct signal_struct *signal;
     struct sched_entity se;
@@ -124,13 +125,29 @@ static void *(*const map_lookup)(void *map, const void *key) = (void *)1;
 static long (*const map_update)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
 static long (*const map_delete)(void *map, const void *key) = (void *)3;
 static u64 (*const now_ns)(void) = (void *)5;
+static u64 (*const this_number)(void) = (void *)14;
+static u64 (*const this_user)(void) = (void *)15;
+static long (*const this_name)(void *to, u32 bytes) = (void *)16;
 static u32 (*const this_cpu)(void) = (void *)8;
 static struct task_struct *(*const this_task)(void) = (void *)158;
 static void *(*const task_storage)(void *map, struct task_struct *task, void *value, u64 flags) = (void *)156;
 static long (*const write_sequence)(struct seq_file *to, const void *data, u32 bytes) = (void *)127;
+static long (*const read_kernel)(void *to, u32 bytes, const void *from) = (void *)113;
 static struct pt_regs *(*const registers_of)(struct task_struct *task) = (void *)175;
 
 #define STORAGE_CREATE 1
+
+/* A field of a structure of the kernel. */
+#ifdef RAW
+#define READ(place)                                       \
+    ({                                                    \
+        __typeof__(place) value_of_place = 0;             \
+        read_kernel(&value_of_place, sizeof(value_of_place), &(place)); \
+        value_of_place;                                   \
+    })
+#else
+#define READ(place) (place)
+#endif
 
 /* A bit field cannot be loaded by its offset alone: clang asks for its place, size and shifts. */
 #define FIELD_BYTE_OFFSET 0
@@ -142,21 +159,21 @@ static struct pt_regs *(*const registers_of)(struct task_struct *task) = (void *
 
 INLINE u64 is_waiting_for_io(struct task_struct *task)
 {
-    const void *place = (const void *)task + __builtin_preserve_field_info(task->in_iowait, FIELD_BYTE_OFFSET);
+    void *place = (void *)task + __builtin_preserve_field_info(task->in_iowait, FIELD_BYTE_OFFSET);
     u64 value = 0;
 
     switch (__builtin_preserve_field_info(task->in_iowait, FIELD_BYTE_SIZE)) {
     case 1:
-        value = *(const u8 *)place;
+        value = READ(*(u8 *)place);
         break;
     case 2:
-        value = *(const u16 *)place;
+        value = READ(*(u16 *)place);
         break;
     case 4:
-        value = *(const u32 *)place;
+        value = READ(*(u32 *)place);
         break;
     case 8:
-        value = *(const u64 *)place;
+        value = READ(*(u64 *)place);
         break;
     }
     value <<= __builtin_preserve_field_info(task->in_iowait, FIELD_LEFT_SHIFT);

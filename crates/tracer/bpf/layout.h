@@ -55,6 +55,8 @@
 
 /* What is known of a task, in a cache line of its own: tasks of neighbouring numbers run on different CPUs. */
 #define TASKS (1 << 16)
+/* Room for those whose place is another's, where the kernel does not keep them with the task itself. */
+#define OTHER_TASKS (1 << 14)
 
 struct task {
     /* Whose this is: number of the thread, or place of its structure; 0 if it is nobody's. */
@@ -68,8 +70,22 @@ struct task {
     u32 mark;
     u8 state;
     u8 reason;
-    u8 unused[26];
+    /* What follows is used where the structures of the kernel cannot be read: what the task told of itself when it had its
+     * CPU. Number of its process, 0 if that is not known; its user; its name, in two halves. */
+    u8 is_kernel;
+    u8 unused;
+    u32 process;
+    u64 name;
+    u64 rest;
+    u32 owner;
+    u32 unused_too;
 };
+
+#define TASK_BYTES 64
+#define TASK_KERNEL_AT 34
+#define TASK_PROCESS_AT 36
+#define TASK_NAME_AT 40
+#define TASK_OWNER_AT 56
 
 /* What a CPU is known for. */
 struct cpu {
@@ -103,7 +119,7 @@ struct account {
 #define ACCOUNT_SLOTS_AT 28
 #define HISTOGRAM_BYTES 1344
 #define LINE_BYTES 64
-#define SHARED_BYTES 40
+#define SHARED_BYTES 48
 
 struct bucket {
     u64 count;
@@ -131,6 +147,8 @@ struct shared {
     u64 accounts_lost;
     u64 durations_lost;
     u64 unseen;
+    /* Set by the recorder once all programs are attached: what one sees before, another has not seen. */
+    u64 begun;
 };
 
 /* Records of one CPU that the recorder has not read yet. */
@@ -212,7 +230,11 @@ _Static_assert(sizeof(struct histogram) == HISTOGRAM_BYTES, "as in layout.rs");
 _Static_assert(sizeof(struct line) == LINE_BYTES, "as in layout.rs");
 _Static_assert(sizeof(struct thread) == THREAD_BYTES, "as in layout.rs");
 _Static_assert(sizeof(struct record) == RECORD_BYTES, "as in layout.rs");
-_Static_assert(sizeof(struct task) == 64, "a cache line");
+_Static_assert(sizeof(struct task) == TASK_BYTES, "as in layout.rs, and a cache line");
+_Static_assert(__builtin_offsetof(struct task, is_kernel) == TASK_KERNEL_AT, "as in layout.rs");
+_Static_assert(__builtin_offsetof(struct task, process) == TASK_PROCESS_AT, "as in layout.rs");
+_Static_assert(__builtin_offsetof(struct task, name) == TASK_NAME_AT, "as in layout.rs");
+_Static_assert(__builtin_offsetof(struct task, owner) == TASK_OWNER_AT, "as in layout.rs");
 _Static_assert(sizeof(struct ring) == RING_BYTES, "as in layout.rs");
 _Static_assert(__builtin_offsetof(struct ring, tail) == RING_TAIL_AT, "as in layout.rs");
 _Static_assert(sizeof(struct shared) == SHARED_BYTES, "as in layout.rs");

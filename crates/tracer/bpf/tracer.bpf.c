@@ -3,17 +3,30 @@
  * One program at each switch of a task measures all that concerns the scheduler: when the task that comes was queued is
  * in the kernel's structure of it. No program runs at a wake-up, unless the kernel does not keep such times.
  *
+ * Compiled twice: for tracepoints with typed arguments, and with RAW for those whose arguments are mere numbers, where the
+ * structures behind them are read by a call.
+ *
  * SPDX-License-Identifier: MIT OR GPL-2.0
  */
-#include "counting.h"
+#ifdef RAW
+#define TASKS_BY_NUMBER
+#endif
+#include "tasks.h"
 
 char terms[] SECTION("license") = "Dual MIT/GPL";
 
 const volatile u32 owner_is_session = 0;
 /* The scheduler's own times of queueing are used. */
 const volatile u32 by_scheduler = 0;
+/* The kernel lets programs see the registers of a task, and so its system call. */
+const volatile u32 sees_calls = 1;
 /* The reason of an interruptible wait, by the number of the system call. */
 const volatile u8 reason_of_call[CALLS] = {};
+
+#ifdef RAW
+#define AT(tracepoint) SECTION("raw_tp/" tracepoint)
+#else
+#define AT(tracepoint) SECTION("tp_btf/" tracepoint)
 
 /* Tasks whose place in the table of tasks is another's. */
 struct {
@@ -22,6 +35,7 @@ struct {
     int *key;
     struct task *value;
 } others SECTION(".maps");
+#endif
 
 /* Requests in progress. One that finds no room is counted as lost. */
 struct {
@@ -34,34 +48,31 @@ struct {
 
 INLINE struct task *task_of(struct task_struct *process)
 {
-    u64 tag = (u32)process->pid;
-    u32 index = (u32)tag & (TASKS - 1);
-    struct task *task = map_lookup(&tasks, &index);
+    u64 tag = (u32)READ(process->pid);
 
-    if (!task)
-        return 0;
-    if (task->tag == tag)
-        return task;
-    if (!task->tag && !__sync_val_compare_and_swap(&task->tag, 0, tag))
-        return task;
-    return task_storage(&others, process, 0, STORAGE_CREATE);
+#ifdef RAW
+    return task_numbered(tag);
+#else
+    struct task *task = place_of(tag);
+    return task ? task : task_storage(&others, process, 0, STORAGE_CREATE);
+#endif
 }
 
 INLINE u64 owner_of(struct task_struct *task)
 {
-    u64 owner = task->flags & FLAG_KERNEL_THREAD ? OWNER_IS_KERNEL : 0;
+    u64 owner = READ(task->flags) & FLAG_KERNEL_THREAD ? OWNER_IS_KERNEL : 0;
 
     if (owner_is_session)
-        return owner | (u32)task->signal->pids[PID_OF_SESSION]->numbers[0].nr;
-    return owner | task->cred->euid.val;
+        return owner | (u32)READ(READ(READ(task->signal)->pids[PID_OF_SESSION])->numbers[0].nr);
+    return owner | READ(READ(task->cred)->euid.val);
 }
 
 /* The account that a task belongs to at this moment: it may have changed its user, or run another program. */
 INLINE struct account *account_of(struct task_struct *process, struct task *task)
 {
-    struct task_struct *leader = process->group_leader;
+    struct task_struct *leader = READ(process->group_leader);
 
-    return account_with(task, owner_of(process), *(u64 *)&leader->comm[0], *(u64 *)&leader->comm[8]);
+    return account_with(task, owner_of(process), READ(*(u64 *)&leader->comm[0]), READ(*(u64 *)&leader->comm[8]));
 }
 
 /* The account that a task had when it left its CPU: it has done nothing since. */
@@ -73,9 +84,13 @@ INLINE struct account *last_account_of(struct task_struct *process, struct task 
     return account && index && account->state == task->mark ? account : account_of(process, task);
 }
 
-/* Number of the system call that a task is in; beyond all if it is in none. */
+/* Number of the system call that the task is in which leaves its CPU; beyond all if it is in none. */
 INLINE u64 call_of(struct task_struct *task)
 {
+#ifdef RAW
+    /* The same task, with its type. */
+    task = this_task();
+#endif
     struct pt_regs *registers = registers_of(task);
 
     if (!registers)
@@ -95,31 +110,19 @@ INLINE u32 reason_of(struct task_struct *task, u32 is_preempted, u64 state)
         return REASON_EXIT;
     if (state & (STATE_STOPPED | STATE_TRACED | STATE_PARKED | STATE_FROZEN))
         return REASON_STOPPED;
-    u32 is_in_kernel = task->flags & (FLAG_KERNEL_THREAD | FLAG_USER_WORKER | FLAG_IO_WORKER);
+    u32 is_in_kernel = READ(task->flags) & (FLAG_KERNEL_THREAD | FLAG_USER_WORKER | FLAG_IO_WORKER);
     if (state & STATE_LOCK_WAIT)
         return REASON_UNINTERRUPTIBLE;
     if (state & STATE_UNINTERRUPTIBLE && !(state & STATE_NO_LOAD)) {
         if (!is_waiting_for_io(task))
             return REASON_UNINTERRUPTIBLE;
-        return !is_in_kernel && call_of(task) >= CALLS ? REASON_PAGE_IO : REASON_IO;
+        return sees_calls && !is_in_kernel && call_of(task) >= CALLS ? REASON_PAGE_IO : REASON_IO;
     }
-    if (is_in_kernel)
+    if (is_in_kernel || !sees_calls)
         return REASON_SLEEP;
     u64 call = call_of(task);
     return call < CALLS ? reason_of_call[call] : REASON_SLEEP;
 }
-
-/* What a switch tells of it, if events are wanted. */
-struct told {
-    u64 slice_ns;
-    u64 queued_ns;
-    u64 waited_ns;
-    u32 account;
-    u32 next_account;
-    u8 reason;
-    u8 queued;
-    u8 waited;
-};
 
 /* Histogram 0 of a CPU is nobody's. What is known of the CPU lies there, in a page that is in use anyway. */
 INLINE struct cpu *cpu_at(u32 number)
@@ -142,7 +145,7 @@ INLINE void compare_clocks(struct task_struct *process, u64 came_ns, u32 number)
     u64 passed_ns = came_ns - cpu->compared_ns;
     if (!(passed_ns >> often_shift))
         return;
-    u64 ahead_ns = came_ns - process->sched_info.last_arrival;
+    u64 ahead_ns = came_ns - READ(process->sched_info.last_arrival);
     s64 most_ns = (s64)(passed_ns >> growth_shift);
     if (cpu->compared_ns && (s64)(ahead_ns - cpu->ahead_ns) > most_ns)
         ahead_ns = cpu->ahead_ns + most_ns;
@@ -170,31 +173,24 @@ INLINE void leaves(struct task_struct *process, u32 is_preempted, u64 state, u64
     }
     told->reason = reason;
     told->account = task->account;
-    task->state = reason == REASON_PREEMPTED ? TASK_IS_QUEUED : TASK_WAITS;
-    task->reason = reason;
-    task->since_ns = now;
-    task->before_ns = by_scheduler && HAS_FIELD(process->sched_info.run_delay) ? process->sched_info.run_delay : 0;
-    if (reason == REASON_EXIT) {
-        /* It does not come back: its place is free for another. */
-        task->state = TASK_IS_UNKNOWN;
-        task->account = 0;
-        BARRIER();
-        task->tag = 0;
-    }
+    has_left(task, reason, now);
+    task->before_ns = by_scheduler && HAS_FIELD(process->sched_info.run_delay) ? READ(process->sched_info.run_delay) : 0;
+    if (reason == REASON_EXIT)
+        forget(task);
 }
 
 /* How long a task was queued that comes to its CPU, by the scheduler's own times; how, and what it waited for before. */
 INLINE void queued_by_scheduler(struct task_struct *process, struct task *task, u64 now, u32 number, struct told *told)
 {
     struct cpu *cpu = cpu_at(number);
-    u64 since_ns = process->sched_info.last_queued;
+    u64 since_ns = READ(process->sched_info.last_queued);
 
     if (!cpu || !cpu->compared_ns || !since_ns)
         return;
     since_ns += cpu->ahead_ns;
     /* With the time in the queues of other CPUs, from which it was moved to this one. */
-    u64 queued_ns = (now > since_ns ? now - since_ns : 0) + process->sched_info.run_delay;
-    if (!process->sched_info.pcount) {
+    u64 queued_ns = (now > since_ns ? now - since_ns : 0) + READ(process->sched_info.run_delay);
+    if (!READ(process->sched_info.pcount)) {
         told->queued = QUEUE_STARTED;
         told->waited = REASON_STARTED;
         told->queued_ns = queued_ns;
@@ -215,23 +211,6 @@ INLINE void queued_by_scheduler(struct task_struct *process, struct task *task, 
     told->waited_ns = away_ns - queued_ns;
 }
 
-/* The same by what the programs saw. */
-INLINE void queued_as_seen(struct task *task, u64 now, struct told *told)
-{
-    u8 reason = task->reason;
-
-    if (task->state != TASK_IS_QUEUED && task->state != TASK_WAITS)
-        return;
-    told->queued = QUEUE_PREEMPTED;
-    told->queued_ns = now - task->since_ns;
-    if (task->state == TASK_WAITS || reason == REASON_PREEMPTED)
-        return;
-    told->queued = reason == REASON_STARTED ? QUEUE_STARTED : QUEUE_WOKEN;
-    told->waited = reason;
-    if (task->before_ns)
-        told->waited_ns = task->since_ns - task->before_ns;
-}
-
 INLINE void arrives(struct task_struct *process, u64 now, u32 cpu, struct told *told)
 {
     struct task *task = task_of(process);
@@ -245,93 +224,48 @@ INLINE void arrives(struct task_struct *process, u64 now, u32 cpu, struct told *
         queued_by_scheduler(process, task, now, cpu, told);
     else
         queued_as_seen(task, now, told);
-    if (told->queued_ns == UNKNOWN)
-        unseen();
-    else
-        count(account, KIND_QUEUE + told->queued, told->queued_ns, cpu);
-    if (told->waited_ns != UNKNOWN)
-        count(account, KIND_WAIT + told->waited, told->waited_ns, cpu);
-    told->next_account = task->account;
-    task->state = TASK_RUNS;
-    task->since_ns = now;
-    task->before_ns = 0;
+    has_come(task, account, now, cpu, told);
 }
 
-SECTION("tp_btf/sched_switch")
+AT("sched_switch")
 int on_switch(u64 *arguments)
 {
     struct task_struct *previous = (struct task_struct *)arguments[1];
     struct task_struct *next = (struct task_struct *)arguments[2];
     u64 now = now_ns();
     u32 cpu = this_cpu();
-    struct told told = {
-        .slice_ns = UNKNOWN,
-        .queued_ns = UNKNOWN,
-        .waited_ns = UNKNOWN,
-        .queued = QUEUE_PREEMPTED,
-        .waited = NOTHING,
-    };
+    struct told told = NOTHING_TOLD;
+    u32 task = READ(previous->pid);
+    u32 next_task = READ(next->pid);
 
-    if (previous->pid)
+    if (!by_scheduler && !has_begun())
+        return 0;
+    if (task)
         leaves(previous, arguments[0] & 1, arguments[3], now, cpu, &told);
-    if (next->pid)
+    if (next_task)
         arrives(next, now, cpu, &told);
-    if (!wants_events)
-        return 0;
-    u32 sequence = 0;
-    struct record *record = reserve(cpu, 0, &sequence);
-    if (!record)
-        return 0;
-    record->kind = RECORD_SWITCH;
-    record->reason = told.reason;
-    record->queued = told.queued;
-    record->waited = told.waited;
-    record->time_ns = now;
-    record->amount = told.slice_ns;
-    record->queued_ns = told.queued_ns;
-    record->waited_ns = told.waited_ns;
-    record->task = previous->pid;
-    record->process = previous->tgid;
-    record->next_task = next->pid;
-    record->next_process = next->tgid;
-    record->account = told.account;
-    record->next_account = told.next_account;
-    submit(record, sequence);
+    if (wants_events)
+        tell_switch(&told, task, READ(previous->tgid), next_task, READ(next->tgid), now, cpu);
     return 0;
 }
 
 /* Attached only where the times of the scheduler cannot be used. */
 INLINE int wakes(struct task_struct *process, u32 is_new)
 {
-    struct task *task = task_of(process);
+    struct task *task = has_begun() ? task_of(process) : 0;
 
-    if (!task)
-        return 0;
-    if (is_new) {
-        task->reason = REASON_STARTED;
-        task->before_ns = 0;
-    } else if (task->state == TASK_WAITS) {
-        task->before_ns = task->since_ns;
-    } else if (task->state == TASK_IS_UNKNOWN) {
-        /* When its wait began was not seen. */
-        task->reason = REASON_SLEEP;
-        task->before_ns = 0;
-    } else {
-        /* It had not left its CPU yet. */
-        return 0;
-    }
-    task->state = TASK_IS_QUEUED;
-    task->since_ns = now_ns();
+    if (task)
+        is_woken(task, is_new);
     return 0;
 }
 
-SECTION("tp_btf/sched_wakeup")
+AT("sched_wakeup")
 int on_wakeup(u64 *arguments)
 {
     return wakes((struct task_struct *)arguments[0], 0);
 }
 
-SECTION("tp_btf/sched_wakeup_new")
+AT("sched_wakeup_new")
 int on_start(u64 *arguments)
 {
     return wakes((struct task_struct *)arguments[0], 1);
@@ -354,13 +288,14 @@ INLINE u32 kind_of_request(u32 flags)
     }
 }
 
-SECTION("tp_btf/block_rq_issue")
+AT("block_rq_issue")
 int on_issue(u64 *arguments)
 {
     struct request *request = (struct request *)arguments[0];
     struct task_struct *process = this_task();
     struct task unknown = {};
-    struct task *task = process->pid ? task_of(process) : 0;
+    u32 number = READ(process->pid);
+    struct task *task = number ? task_of(process) : 0;
 
     if (!task)
         task = &unknown;
@@ -368,10 +303,10 @@ int on_issue(u64 *arguments)
     account_of(process, task);
     begun.account = task->account;
     begun.mark = task->mark;
-    begun.task = process->pid;
-    begun.process = process->tgid;
-    tell(RECORD_ISSUE, kind_of_request(request->cmd_flags), begun.task, begun.process, begun.account, begun.since_ns,
-         request->__data_len, this_cpu());
+    begun.task = number;
+    begun.process = READ(process->tgid);
+    tell(RECORD_ISSUE, kind_of_request(READ(request->cmd_flags)), begun.task, begun.process, begun.account, begun.since_ns,
+         READ(request->__data_len), this_cpu());
     u64 key = (u64)request;
     if (map_update(&requests, &key, &begun, 0)) {
         struct shared *of_all = totals();
@@ -381,7 +316,7 @@ int on_issue(u64 *arguments)
     return 0;
 }
 
-SECTION("tp_btf/block_rq_complete")
+AT("block_rq_complete")
 int on_completion(u64 *arguments)
 {
     struct request *request = (struct request *)arguments[0];
@@ -389,7 +324,7 @@ int on_completion(u64 *arguments)
     struct in_progress *begun = map_lookup(&requests, &key);
 
     /* Completed in part: the rest will be. */
-    if (!begun || (u32)arguments[2] < request->__data_len)
+    if (!begun || (u32)arguments[2] < READ(request->__data_len))
         return 0;
     struct in_progress of_request = *begun;
     u32 index = of_request.account;
@@ -399,7 +334,7 @@ int on_completion(u64 *arguments)
         index = 0;
         account = account_at(0);
     }
-    u32 kind = kind_of_request(request->cmd_flags);
+    u32 kind = kind_of_request(READ(request->cmd_flags));
     u64 now = now_ns();
     u32 cpu = this_cpu();
     map_delete(&requests, &key);
@@ -417,27 +352,27 @@ INLINE int lives(struct task_struct *process, u32 kind, u64 amount, u64 now)
     if (!task)
         return 0;
     account_of(process, task);
-    tell(kind, 0, process->pid, process->tgid, task->account, now, amount, this_cpu());
+    tell(kind, 0, READ(process->pid), READ(process->tgid), task->account, now, amount, this_cpu());
     return 0;
 }
 
-SECTION("tp_btf/sched_process_fork")
+AT("sched_process_fork")
 int on_fork(u64 *arguments)
 {
     return lives((struct task_struct *)arguments[1], RECORD_FORK, UNKNOWN, now_ns());
 }
 
-SECTION("tp_btf/sched_process_exec")
+AT("sched_process_exec")
 int on_exec(u64 *arguments)
 {
     return lives((struct task_struct *)arguments[0], RECORD_EXEC, UNKNOWN, now_ns());
 }
 
-SECTION("tp_btf/sched_process_exit")
+AT("sched_process_exit")
 int on_exit(u64 *arguments)
 {
     struct task_struct *process = (struct task_struct *)arguments[0];
     u64 now = now_ns();
 
-    return lives(process, RECORD_EXIT, now - process->start_time, now);
+    return lives(process, RECORD_EXIT, now - READ(process->start_time), now);
 }

@@ -18,20 +18,42 @@ const MAP_FREEZE: libc::c_int = 22;
 const LINK_CREATE: libc::c_int = 28;
 const ITERATOR_CREATE: libc::c_int = 33;
 
-/// `BPF_PROG_TYPE_TRACING`.
-const TRACING: u32 = 26;
 /// Longest name that the kernel takes, with its zero.
 const NAME_BYTES: usize = 16;
 /// Room for the verifier's explanation of a refusal.
 const EXPLANATION_BYTES: usize = 1 << 20;
 
-/// Where a program of type tracing is attached.
+/// Where a program is attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A tracepoint, with typed arguments.
-    Tracepoint = 23,
+    TypedTracepoint,
+    /// A tracepoint, with its arguments as numbers.
+    RawTracepoint,
+    /// A tracepoint, with the fields that tools read, by an event of perf.
+    Tracepoint,
     /// An iterator.
-    Iterator = 28,
+    Iterator,
+}
+
+impl Place {
+    /// Number of the type of its programs: `BPF_PROG_TYPE_TRACING`, or that of the tracepoint.
+    fn program_type(self) -> u32 {
+        match self {
+            Place::TypedTracepoint | Place::Iterator => 26,
+            Place::RawTracepoint => 17,
+            Place::Tracepoint => 5,
+        }
+    }
+
+    /// What programs of type tracing are attached to, by its number; 0 for the others.
+    fn attach_type(self) -> u32 {
+        match self {
+            Place::TypedTracepoint => 23,
+            Place::Iterator => 28,
+            Place::RawTracepoint | Place::Tracepoint => 0,
+        }
+    }
 }
 
 /// A map to create.
@@ -66,7 +88,7 @@ pub struct ProgramArguments<'a> {
     pub types: BorrowedFd<'a>,
     /// Where it will be attached.
     pub place: Place,
-    /// The type of that, by its number in the kernel's debugging information.
+    /// The type of that, by its number in the kernel's debugging information; 0 where there is none.
     pub target: u32,
 }
 
@@ -155,6 +177,22 @@ struct LinkCreate {
     pad: u32,
 }
 
+/// `struct perf_event_attr` in its first version (linux/perf_event.h).
+#[repr(C)]
+#[derive(Default)]
+struct EventAttributes {
+    ty: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup_events: u32,
+    breakpoint: u32,
+    config1: u64,
+}
+
 #[repr(C)]
 #[derive(Default)]
 struct IteratorCreate {
@@ -210,16 +248,20 @@ pub fn create_map(map: &MapArguments<'_>) -> io::Result<OwnedFd> {
     descriptor(MAP_CREATE, &mut arguments)
 }
 
-/// Fills the only element of a map that holds the global variables of a program, and makes it constant.
-pub fn fill(map: BorrowedFd<'_>, data: &[u8], is_constant: bool) -> io::Result<()> {
-    let key = 0u32;
+/// Puts an element of an array.
+pub fn put(map: BorrowedFd<'_>, key: u32, value: &[u8]) -> io::Result<()> {
     let mut arguments = MapElement {
         map: number(map),
         key: std::ptr::from_ref(&key) as u64,
-        value: data.as_ptr() as u64,
+        value: value.as_ptr() as u64,
         ..MapElement::default()
     };
-    call(MAP_UPDATE, &mut arguments)?;
+    call(MAP_UPDATE, &mut arguments).map(drop)
+}
+
+/// Fills the only element of a map that holds the global variables of a program, and makes it constant.
+pub fn fill(map: BorrowedFd<'_>, data: &[u8], is_constant: bool) -> io::Result<()> {
+    put(map, 0, data)?;
     if is_constant {
         call(MAP_FREEZE, &mut number(map))?;
     }
@@ -236,12 +278,12 @@ pub fn load_types(types: &[u8]) -> io::Result<OwnedFd> {
 /// Loads a program; where the verifier refuses it, with its explanation.
 pub fn load_program(program: &ProgramArguments<'_>) -> Result<OwnedFd, (io::Error, String)> {
     let arguments = || ProgramLoad {
-        ty: TRACING,
+        ty: program.place.program_type(),
         count: program.instructions.len() as u32,
         instructions: program.instructions.as_ptr() as u64,
         license: program.license.as_ptr() as u64,
         name: short(program.name),
-        place: program.place as u32,
+        place: program.place.attach_type(),
         types: number(program.types),
         target: program.target,
         ..ProgramLoad::default()
@@ -260,16 +302,55 @@ pub fn load_program(program: &ProgramArguments<'_>) -> Result<OwnedFd, (io::Erro
     Err((error, String::from_utf8_lossy(&log[..end]).into_owned()))
 }
 
-/// Attaches a program to the place it was loaded for, until the result is dropped.
-pub fn attach(program: BorrowedFd<'_>) -> io::Result<OwnedFd> {
-    let mut arguments = TracepointOpen { program: number(program), ..TracepointOpen::default() };
+/// Attaches a program to the place it was loaded for, until the result is dropped; one that was loaded for no place in
+/// particular, to the tracepoint of this name.
+pub fn attach(program: BorrowedFd<'_>, name: Option<&CStr>) -> io::Result<OwnedFd> {
+    let name = name.map_or(0, |name| name.as_ptr() as u64);
+    let mut arguments = TracepointOpen { name, program: number(program), pad: 0 };
     descriptor(RAW_TRACEPOINT_OPEN, &mut arguments)
+}
+
+/// Attaches a program to the tracepoint with this number in tracefs, on all CPUs, until the result is dropped.
+///
+/// `cpu` is any CPU that is there: the program belongs to the tracepoint, and not to the event by which it gets there.
+pub fn attach_by_event(program: BorrowedFd<'_>, tracepoint: u64, cpu: i32) -> io::Result<OwnedFd> {
+    const TYPE_TRACEPOINT: u32 = 2;
+    const FLAG_CLOEXEC: libc::c_ulong = 8;
+    const SET_PROGRAM: libc::Ioctl = 0x4004_2408;
+    const ENABLE: libc::Ioctl = 0x2400;
+    let attributes = EventAttributes {
+        ty: TYPE_TRACEPOINT,
+        size: size_of::<EventAttributes>() as u32,
+        config: tracepoint,
+        sample_period: 1,
+        ..EventAttributes::default()
+    };
+    let (every_process, no_group) = (-1_i32, -1_i32);
+    // SAFETY: the call reads the attributes, whose size it is told, and returns a descriptor or -1.
+    let event = unsafe {
+        libc::syscall(libc::SYS_perf_event_open, &attributes, every_process, cpu, no_group, FLAG_CLOEXEC)
+    };
+    if event < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor is new and belongs to nobody else.
+    let event = unsafe { OwnedFd::from_raw_fd(event as i32) };
+    for (request, argument) in [(SET_PROGRAM, program.as_raw_fd()), (ENABLE, 0)] {
+        // SAFETY: both requests take a number; the descriptors are open.
+        if unsafe { libc::ioctl(event.as_raw_fd(), request, argument) } < 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(event)
 }
 
 /// Attaches an iterator.
 pub fn attach_iterator(program: BorrowedFd<'_>) -> io::Result<OwnedFd> {
-    let mut arguments =
-        LinkCreate { program: number(program), place: Place::Iterator as u32, ..LinkCreate::default() };
+    let mut arguments = LinkCreate {
+        program: number(program),
+        place: Place::Iterator.attach_type(),
+        ..LinkCreate::default()
+    };
     descriptor(LINK_CREATE, &mut arguments)
 }
 

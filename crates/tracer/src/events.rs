@@ -102,7 +102,7 @@ pub struct Event {
     pub amount: Option<u64>,
     /// Number of the thread.
     pub task: u32,
-    /// Number of its process.
+    /// Number of its process; 0 where that is not told.
     pub process: u32,
     /// Number of the account, for [`Events::account`].
     pub account: u16,

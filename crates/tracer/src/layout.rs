@@ -57,6 +57,15 @@ pub(crate) const ACCOUNT_FREE: u32 = 0;
 pub(crate) const ACCOUNT_READY: u32 = 2;
 pub(crate) const ACCOUNT_RETIRED: u32 = 3;
 pub(crate) const ACCOUNT_STATES: u32 = 4;
+/// Places in the table of tasks.
+pub(crate) const TASKS: u32 = 1 << 16;
+/// What is known of a task [byte], and where that is which is known of those that were there before.
+pub(crate) const TASK_BYTES: usize = 64;
+pub(crate) const TASK_TAG: usize = 0;
+pub(crate) const TASK_KERNEL: usize = 34;
+pub(crate) const TASK_PROCESS: usize = 36;
+pub(crate) const TASK_NAME: usize = 40;
+pub(crate) const TASK_OWNER: usize = 56;
 /// Sizes of structures, and offsets of their fields [byte].
 pub(crate) const ACCOUNT_BYTES: usize = 168;
 pub(crate) const OWNER: usize = 0;
@@ -69,12 +78,13 @@ pub(crate) const LINE_BUCKETS: usize = 3;
 pub(crate) const LINE_BYTES: usize = 64;
 /// A number of a histogram in the list of free ones [byte].
 pub(crate) const SLOT_BYTES: usize = 8;
-pub(crate) const SHARED_BYTES: usize = 40;
+pub(crate) const SHARED_BYTES: usize = 48;
 pub(crate) const SLOTS_TAKEN: usize = 0;
 pub(crate) const SLOTS_GIVEN: usize = 8;
 pub(crate) const ACCOUNTS_LOST: usize = 16;
 pub(crate) const DURATIONS_LOST: usize = 24;
 pub(crate) const UNSEEN: usize = 32;
+pub(crate) const BEGUN: usize = 40;
 
 /// Records of one CPU that are not read yet, at most.
 pub(crate) const RING: usize = 1 << 16;
@@ -143,6 +153,11 @@ mod tests {
             ("RECORD_BYTES", RECORD_BYTES),
             ("RING_BYTES", RING_BYTES),
             ("RING_TAIL_AT", RING_TAIL),
+            ("TASK_BYTES", TASK_BYTES),
+            ("TASK_KERNEL_AT", TASK_KERNEL),
+            ("TASK_PROCESS_AT", TASK_PROCESS),
+            ("TASK_NAME_AT", TASK_NAME),
+            ("TASK_OWNER_AT", TASK_OWNER),
             ("KIND_SLICE", 0),
             ("KIND_WAIT", REASONS.len()),
         ] {
@@ -157,6 +172,9 @@ mod tests {
         numbered("QUEUE", &QUEUED);
         numbered("REQUEST", &REQUESTS);
         assert!(HEADER.contains("#define RING (1 << 16)"), "{RING}");
+        assert!(HEADER.contains("#define TASKS (1 << 16)"), "{TASKS}");
+        let task = HEADER.split("struct task {").nth(1).unwrap();
+        assert!(task.split(';').next().unwrap().ends_with("u64 tag"), "{TASK_TAG}");
         let records = RECORDS.map(|record| record.trim_start_matches("block_"));
         numbered("RECORD", &records);
         for (first, quantity) in [

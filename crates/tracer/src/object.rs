@@ -1,6 +1,7 @@
 //! The compiled programs: loaded into the kernel with the offsets of its own structures, and attached.
 
 use std::collections::BTreeMap;
+use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
@@ -10,6 +11,7 @@ use aya_obj::{EbpfSectionKind, Object};
 
 use crate::TraceError;
 use crate::bpf::{self, MapArguments, Place, ProgramArguments};
+use crate::formats::{self, Tracefs};
 
 /// Compiled programs, which `bpf/compile` makes. ELF is read in place, and its numbers are aligned.
 #[repr(C, align(16))]
@@ -17,10 +19,14 @@ pub(crate) struct Compiled<T: ?Sized>(T);
 
 /// The tracer.
 pub(crate) static TRACER: &Compiled<[u8]> = &Compiled(*include_bytes!("../bpf/tracer.bpf.o"));
+/// The same for tracepoints whose arguments are numbers.
+pub(crate) static RAW: &Compiled<[u8]> = &Compiled(*include_bytes!("../bpf/raw.bpf.o"));
+/// The one for tracepoints with fields, which needs nothing of the kernel's structures.
+pub(crate) static CLASSIC: &Compiled<[u8]> = &Compiled(*include_bytes!("../bpf/classic.bpf.o"));
 /// The iterator over threads.
 pub(crate) static THREADS: &Compiled<[u8]> = &Compiled(*include_bytes!("../bpf/threads.bpf.o"));
 
-/// A program, where it belongs, and the name of the kernel's type of that place.
+/// A program, where it belongs, and the kernel's name of that place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Program {
     pub name: &'static str,
@@ -34,9 +40,11 @@ pub(crate) type Constant<'a> = (&'a str, &'a [u8]);
 const TYPE_ARRAY: u32 = 2;
 const FLAG_READ_ONLY_FOR_PROGRAMS: u32 = 1 << 7;
 
-/// The kernel's debugging information, with the offsets of its structures.
+/// What is known of the kernel: the offsets of its structures, or of the fields of its tracepoints.
 pub(crate) struct Kernel {
     types: Btf,
+    /// Numbers of the tracepoints whose fields are known.
+    tracepoints: BTreeMap<&'static str, u64>,
 }
 
 impl Kernel {
@@ -47,14 +55,26 @@ impl Kernel {
             return Err(TraceError::NoTypes { source });
         }
         let types = Btf::from_sys_fs().map_err(|error| TraceError::Damaged { detail: error.to_string() })?;
-        Ok(Kernel { types })
+        Ok(Kernel { types, tracepoints: BTreeMap::new() })
     }
 
-    /// Number of the type of a place; `None` if the kernel does not have it.
+    /// The same from what tracefs tells of some tracepoints, without the kernel's debugging information.
+    pub fn of_tracepoints(names: impl Iterator<Item = &'static str>) -> Result<Kernel, TraceError> {
+        let tracepoints = Tracefs::open()?.tracepoints(names)?;
+        let types = formats::types(&tracepoints);
+        // The order of bytes is this machine's.
+        let types = Btf::parse(&types, Default::default())
+            .map_err(|error| TraceError::Damaged { detail: error.to_string() })?;
+        let tracepoints = tracepoints.into_iter().map(|(name, described)| (name, described.id)).collect();
+        Ok(Kernel { types, tracepoints })
+    }
+
+    /// Number of the type of a place, 0 for one that has none; `None` if the kernel does not have it.
     fn target(&self, program: Program) -> Option<u32> {
         let (name, kind) = match program.place {
-            Place::Tracepoint => (format!("btf_trace_{}", program.target), BtfKind::Typedef),
+            Place::TypedTracepoint => (format!("btf_trace_{}", program.target), BtfKind::Typedef),
             Place::Iterator => (program.target.to_owned(), BtfKind::Func),
+            Place::RawTracepoint | Place::Tracepoint => return Some(0),
         };
         self.types.id_by_type_name_kind(&name, kind).ok()
     }
@@ -139,8 +159,27 @@ impl Loaded {
     /// Loads and attaches a program, until the result is dropped.
     pub fn attach(&self, kernel: &Kernel, program: Program) -> Result<OwnedFd, TraceError> {
         let loaded = self.load(kernel, program)?;
-        bpf::attach(loaded.as_fd()).map_err(TraceError::of_call("attach a program"))
+        let attached = match program.place {
+            Place::TypedTracepoint => bpf::attach(loaded.as_fd(), None),
+            Place::Iterator => bpf::attach_iterator(loaded.as_fd()),
+            Place::RawTracepoint => {
+                let name = CString::new(program.target).unwrap_or_default();
+                bpf::attach(loaded.as_fd(), Some(&name))
+            }
+            Place::Tracepoint => match kernel.tracepoints.get(program.target) {
+                Some(tracepoint) => bpf::attach_by_event(loaded.as_fd(), *tracepoint, first_cpu()),
+                None => Err(io::Error::from(io::ErrorKind::NotFound)),
+            },
+        };
+        attached.map_err(TraceError::of_call("attach a program"))
     }
+}
+
+/// Number of a CPU that is there.
+fn first_cpu() -> i32 {
+    let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+    let first = online.trim().split([',', '-']).next().and_then(|number| number.parse().ok());
+    first.unwrap_or(0)
 }
 
 fn create(name: &str, map: &Map, entries: u32, types: &OwnedFd) -> io::Result<OwnedFd> {

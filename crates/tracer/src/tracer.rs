@@ -1,21 +1,22 @@
 //! The tracer: programs attached, and the histograms that they fill.
 
 use std::collections::BTreeMap;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use crate::TraceError;
-use crate::bpf::Place;
+use crate::attachment::Attachment;
 use crate::calls;
 use crate::events::Events;
 use crate::layout::{
     ACCOUNT_BYTES, ACCOUNT_FREE, ACCOUNT_READY, ACCOUNT_RETIRED, ACCOUNT_STATES, ACCOUNTS, ACCOUNTS_LOST,
-    BUCKETS, DURATIONS_LOST, HISTOGRAM_BYTES, KINDS, LINE_BUCKETS, LINE_BYTES, NAME, OWNER, OWNER_IS_KERNEL,
-    RECORD_BYTES, RING, RING_BYTES, SHARED_BYTES, SLOT_BYTES, SLOTS, SLOTS_GIVEN, SLOTS_TAKEN, STATE, UNSEEN,
-    bounds, kind,
+    BEGUN, BUCKETS, DURATIONS_LOST, HISTOGRAM_BYTES, KINDS, LINE_BUCKETS, LINE_BYTES, NAME, OWNER,
+    OWNER_IS_KERNEL, RECORD_BYTES, RING, RING_BYTES, SHARED_BYTES, SLOT_BYTES, SLOTS, SLOTS_GIVEN,
+    SLOTS_TAKEN, STATE, UNSEEN, bounds, kind,
 };
 use crate::mapped::Mapped;
-use crate::object::{Kernel, Loaded, Program, TRACER};
+use crate::noted;
+use crate::object::{Constant, Kernel, Loaded};
 
 /// Whom a task belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,32 +47,48 @@ impl Queueing {
     }
 }
 
-/// Without this there is no trace.
-const SWITCH: Program = Program { name: "on_switch", place: Place::Tracepoint, target: "sched_switch" };
-/// Nor without these, where the scheduler's own times cannot be used.
-const WAKE_UPS: [Program; 2] = [
-    Program { name: "on_start", place: Place::Tracepoint, target: "sched_wakeup_new" },
-    Program { name: "on_wakeup", place: Place::Tracepoint, target: "sched_wakeup" },
-];
-/// Those that belong together, and what they measure.
-const OTHERS: [(&str, [Program; 2]); 1] = [(
-    "block_io",
-    [
-        Program { name: "on_completion", place: Place::Tracepoint, target: "block_rq_complete" },
-        Program { name: "on_issue", place: Place::Tracepoint, target: "block_rq_issue" },
-    ],
-)];
-/// Attached where events are wanted.
-const LIVES: [Program; 3] = [
-    Program { name: "on_fork", place: Place::Tracepoint, target: "sched_process_fork" },
-    Program { name: "on_exec", place: Place::Tracepoint, target: "sched_process_exec" },
-    Program { name: "on_exit", place: Place::Tracepoint, target: "sched_process_exit" },
-];
-/// What no kernel lets be measured by tracepoints.
-const NOWHERE: (&str, &str) = (
-    "page_fault",
-    "no tracepoint tells when a page fault ends; the waits for a disk among them are waits for page_io",
-);
+/// What programs are loaded, and how they are attached.
+#[derive(Clone, Copy)]
+struct Way {
+    owner: Owner,
+    wants_events: bool,
+    attachment: Attachment,
+    queueing: Queueing,
+    /// The kernel shows programs the registers of tasks.
+    sees_calls: bool,
+}
+
+impl Way {
+    /// Loads the programs, with memory for so many CPUs, and what they have to know.
+    fn load(self, kernel: &Kernel, cpus: usize, histograms_per_cpu: usize) -> Result<Loaded, TraceError> {
+        let flag = |is_set: bool| u32::from(is_set).to_ne_bytes();
+        let wants_events = flag(self.wants_events);
+        let in_order = flag(cfg!(target_arch = "x86_64"));
+        let per_cpu = (histograms_per_cpu as u32).to_ne_bytes();
+        let by_scheduler = flag(self.queueing == Queueing::Scheduler);
+        let of_session = flag(self.owner == Owner::Session);
+        let sees_calls = flag(self.sees_calls);
+        let reasons = calls::reasons();
+        let mut constants: Vec<Constant<'_>> = vec![
+            ("wants_events", &wants_events),
+            ("stores_in_order", &in_order),
+            ("histograms_per_cpu", &per_cpu),
+        ];
+        if self.attachment.reads_structures() {
+            constants.push(("by_scheduler", &by_scheduler));
+            constants.push(("owner_is_session", &of_session));
+            constants.push(("sees_calls", &sees_calls));
+            constants.push(("reason_of_call", &reasons));
+        }
+        let sizes = [
+            ("histograms", (cpus * histograms_per_cpu) as u32),
+            ("slots", histograms_per_cpu as u32),
+            ("records", if self.wants_events { (cpus * RING) as u32 } else { 1 }),
+            ("rings", cpus as u32),
+        ];
+        Loaded::new(self.attachment.compiled(), kernel, &sizes, &constants)
+    }
+}
 
 /// Memory for the histograms of all CPUs together, at most [byte].
 const MEMORY_MAX: usize = 128 << 20;
@@ -152,6 +169,9 @@ type Contents = [(u64, Line); LINES];
 pub struct Tracer {
     accounts: Arc<Mapped>,
     events: Option<Events>,
+    attachment: Attachment,
+    /// Better ways to attach them, and why they are not taken.
+    refused: Vec<(Attachment, TraceError)>,
     queueing: Queueing,
     /// Places of accounts are given to others, unless records wait that have their numbers.
     may_recycle: bool,
@@ -172,40 +192,56 @@ pub struct Tracer {
 }
 
 impl Tracer {
-    /// Loads and attaches the programs; with `wants_events` they tell of each event too.
+    /// Loads and attaches the programs, in the best way that the kernel permits or in the one that is wanted; with
+    /// `wants_events` they tell of each event too.
     ///
     /// # Errors
     /// The kernel does not permit it, or lacks what the trace of the scheduler needs. Of the rest, what it lacks is
     /// said by [`Tracer::missing`].
-    pub fn open(owner: Owner, wants_events: bool) -> Result<Tracer, TraceError> {
+    pub fn open(
+        owner: Owner,
+        wants_events: bool,
+        attachment: Option<Attachment>,
+    ) -> Result<Tracer, TraceError> {
         let queueing = if has_scheduler_times() { Queueing::Scheduler } else { Queueing::WakeUps };
-        Tracer::open_by(owner, wants_events, queueing)
+        let mut refused = Vec::new();
+        for way in Attachment::ALL.into_iter().filter(|way| attachment.is_none_or(|wanted| wanted == *way)) {
+            match Tracer::open_in(Way { owner, wants_events, attachment: way, queueing, sees_calls: true }) {
+                Ok(tracer) => return Ok(Tracer { refused, ..tracer }),
+                Err(error) => refused.push((way, error)),
+            }
+        }
+        Err(TraceError::of_all(refused))
     }
 
-    fn open_by(owner: Owner, wants_events: bool, queueing: Queueing) -> Result<Tracer, TraceError> {
-        let kernel = Kernel::read()?;
+    /// In one way; where the verifier refuses to show programs the registers of tasks, without them.
+    fn open_in(way: Way) -> Result<Tracer, TraceError> {
+        let kernel = way.attachment.kernel(way.wants_events)?;
+        match Tracer::open_by(&kernel, way) {
+            Err(error @ TraceError::Refused { .. }) if way.attachment.reads_structures() => {
+                Tracer::open_by(&kernel, Way { sees_calls: false, ..way }).map_err(|_| error)
+            }
+            outcome => outcome,
+        }
+    }
+
+    fn open_by(kernel: &Kernel, mut way: Way) -> Result<Tracer, TraceError> {
+        let Way { wants_events, attachment, sees_calls, .. } = way;
+        if !attachment.reads_structures() {
+            if way.owner == Owner::Session {
+                let detail = "fields of tracepoints do not tell the session of a task".to_owned();
+                return Err(TraceError::Unknown { detail });
+            }
+            way.queueing = Queueing::WakeUps;
+        }
+        let queueing = way.queueing;
         let cpus = possible_cpus();
         let histograms_per_cpu = (MEMORY_MAX / HISTOGRAM_BYTES / cpus).clamp(HISTOGRAMS.1, HISTOGRAMS.0);
         let all = cpus * histograms_per_cpu;
-        let by_scheduler = queueing == Queueing::Scheduler;
-        let mut loaded = Loaded::new(
-            TRACER,
-            &kernel,
-            &[
-                ("histograms", all as u32),
-                ("slots", histograms_per_cpu as u32),
-                ("records", if wants_events { (cpus * RING) as u32 } else { 1 }),
-                ("rings", cpus as u32),
-            ],
-            &[
-                ("wants_events", &u32::from(wants_events).to_ne_bytes()),
-                ("by_scheduler", &u32::from(by_scheduler).to_ne_bytes()),
-                ("stores_in_order", &u32::from(cfg!(target_arch = "x86_64")).to_ne_bytes()),
-                ("owner_is_session", &u32::from(owner == Owner::Session).to_ne_bytes()),
-                ("histograms_per_cpu", &(histograms_per_cpu as u32).to_ne_bytes()),
-                ("reason_of_call", &calls::reasons()),
-            ],
-        )?;
+        let mut loaded = way.load(kernel, cpus, histograms_per_cpu)?;
+        if let Some(tasks) = loaded.maps.get("tasks").filter(|_| !attachment.reads_structures()) {
+            noted::note(tasks.as_fd()).map_err(TraceError::of_call("note the processes that there are"))?;
+        }
         // The memory before the programs: what cannot be read is not counted either.
         let mut map = |name: &str, bytes: usize, is_writable: bool| {
             let map = loaded.maps.remove(name);
@@ -230,9 +266,12 @@ impl Tracer {
             }
             false => None,
         };
-        let (attached, missing) = attach(&loaded, &kernel, wants_events, queueing)?;
+        let (attached, missing) = attachment.attach(&loaded, kernel, wants_events, queueing, sees_calls)?;
+        shared.put_u64(BEGUN, 1);
         Ok(Tracer {
             accounts,
+            attachment,
+            refused: Vec::new(),
             queueing,
             may_recycle: !wants_events,
             events,
@@ -252,6 +291,16 @@ impl Tracer {
     /// The reader of the events, for a thread of its own; `None` if none are wanted, or the second time.
     pub fn take_events(&mut self) -> Option<Events> {
         self.events.take()
+    }
+
+    /// How the programs are attached.
+    pub fn attachment(&self) -> Attachment {
+        self.attachment
+    }
+
+    /// Better ways to attach them that were tried, and why they are not possible here.
+    pub fn refused(&self) -> &[(Attachment, TraceError)] {
+        &self.refused
     }
 
     /// How it is known when a task was queued.
@@ -425,31 +474,6 @@ impl Tracer {
     }
 }
 
-/// Attaches all programs that are wanted; with the quantities that the kernel does not let be measured, and why.
-fn attach(
-    loaded: &Loaded,
-    kernel: &Kernel,
-    wants_events: bool,
-    queueing: Queueing,
-) -> Result<(Vec<OwnedFd>, BTreeMap<&'static str, String>), TraceError> {
-    let mut attached = Vec::new();
-    let lives = LIVES.into_iter().filter(|_| wants_events);
-    let wake_ups = WAKE_UPS.into_iter().filter(|_| queueing == Queueing::WakeUps);
-    for program in lives.chain(wake_ups).chain([SWITCH]) {
-        attached.push(loaded.attach(kernel, program)?);
-    }
-    let mut missing = BTreeMap::from([(NOWHERE.0, NOWHERE.1.to_owned())]);
-    for (quantity, programs) in OTHERS {
-        let both: Result<Vec<_>, _> =
-            programs.iter().map(|program| loaded.attach(kernel, *program)).collect();
-        match both {
-            Ok(both) => attached.extend(both),
-            Err(error) => drop(missing.insert(quantity, error.to_string())),
-        }
-    }
-    Ok((attached, missing))
-}
-
 /// True if the scheduler keeps times of queueing: older kernels do only where somebody asked for it. Then this process has
 /// a number of slices.
 fn has_scheduler_times() -> bool {
@@ -486,11 +510,39 @@ mod tests {
         sums
     }
 
+    /// What older kernels need: programs at wake-ups, and none that sees system calls.
+    #[test]
+    fn the_kernel_accepts_every_form_of_the_programs() {
+        let kernel = match Attachment::TpBtf.kernel(true) {
+            Ok(kernel) => kernel,
+            Err(error) => return eprintln!("cannot trace here: {error}"),
+        };
+        let owner = Owner::Session;
+        for attachment in [Attachment::TpBtf, Attachment::RawTracepoint] {
+            for queueing in [Queueing::Scheduler, Queueing::WakeUps] {
+                for sees_calls in [true, false] {
+                    let way = Way { owner, wants_events: true, attachment, queueing, sees_calls };
+                    match Tracer::open_by(&kernel, way) {
+                        Ok(tracer) => {
+                            assert_eq!(tracer.missing.contains_key("wait by system call"), !sees_calls)
+                        }
+                        Err(TraceError::NotPermitted { .. }) => return eprintln!("may not trace here"),
+                        Err(error) => panic!("{attachment:?}, {queueing:?}, {sees_calls}: {error}"),
+                    }
+                }
+            }
+        }
+    }
+
     /// Two tracers at once, each with its own way to know when a task was queued, of the same sleeps.
     #[test]
     fn both_ways_to_know_when_a_task_was_queued_agree() {
-        let open = |queueing| Tracer::open_by(Owner::User, false, queueing);
-        let (mut one, mut other) = match (open(Queueing::Scheduler), open(Queueing::WakeUps)) {
+        let open = |queueing, sees_calls| {
+            let attachment = Attachment::TpBtf;
+            let way = Way { owner: Owner::User, wants_events: false, attachment, queueing, sees_calls };
+            Tracer::open_in(way)
+        };
+        let (mut one, mut other) = match (open(Queueing::Scheduler, true), open(Queueing::WakeUps, true)) {
             (Ok(one), Ok(other)) => (one, other),
             // The tests of the recorder say whether it is permitted where it has to be.
             (Err(error), _) | (_, Err(error)) => return eprintln!("cannot trace here: {error}"),

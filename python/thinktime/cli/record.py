@@ -70,6 +70,13 @@ TraceEvents = Annotated[
         "--trace-events", help="The same, and write every event: 5 to 20 bytes for each in the log."
     ),
 ]
+TraceAttach = Annotated[
+    Literal["auto", "tp_btf", "raw_tracepoint", "tracepoint"],
+    typer.Option(
+        "--trace-attach",
+        help="How to attach the programs of a trace; auto takes the first of these that the kernel permits.",
+    ),
+]
 NoModeSampling = Annotated[
     bool,
     typer.Option(
@@ -155,6 +162,7 @@ def command(
     arguments: Arguments = False,
     trace: Trace = False,
     trace_events: TraceEvents = False,
+    trace_attach: TraceAttach = "auto",
     no_mode_sampling: NoModeSampling = False,
     gauges_every: GaugesEvery = "30s",
     anonymous: Anonymous = False,
@@ -209,6 +217,7 @@ def command(
         arguments=arguments,
         trace=trace,
         trace_events=trace_events,
+        trace_attach=trace_attach,
         mode_sampling=not no_mode_sampling,
         gauges_every_s=parse_seconds(gauges_every, "--gauges-every"),
         anonymous=anonymous,

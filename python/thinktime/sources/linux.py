@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 By = Literal["uid", "session", "cgroup", "none"]
 Method = Literal["auto", "procfs", "taskstats", "iterator"]
+Attach = Literal["auto", "tp_btf", "raw_tracepoint", "tracepoint"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +58,9 @@ class RecordOptions:
     CAP_BPF and CAP_PERFMON."""
     trace_events: bool = False
     """True to trace and to write every event, into table ``events``."""
+    trace_attach: Attach = "auto"
+    """How the programs of a trace are attached: to tracepoints with typed arguments, to raw ones, or to those
+    with fields alone, which tell least and need no debugging information of the kernel."""
     mode_sampling: bool = True
     """True to sample the modes of the CPUs out of step with the tick, where the kernel permits it."""
     gauges_every_s: float = 30.0
@@ -90,6 +94,7 @@ class RecordOptions:
             "arguments": self.arguments,
             "trace": self.trace,
             "trace_events": self.trace_events,
+            "trace_attach": self.trace_attach,
             "mode_sampling": self.mode_sampling,
             "gauges_every_s": self.gauges_every_s,
             "anonymous": self.anonymous,

@@ -135,6 +135,13 @@ pub(crate) const POSSIBLE_MANIFEST: Law =
 pub(crate) const LATENCIES_IN_BUCKETS: Law = error("latencies_in_buckets", LEAVE_OUT);
 /// Traced slices of CPU time are within the CPU time of the machine.
 pub(crate) const SLICES_WITHIN_CPU_TIME: Law = error("slices_within_cpu_time", SOURCE);
+/// In most intervals, traced waits for a CPU are together those that the kernel sums for processes.
+pub(crate) const WAITS_ADD_UP: Law = error("waits_for_cpu_add_up", SOURCE);
+/// The same by user.
+pub(crate) const WAITS_ARE_OF_THEIR_USERS: Law = note(
+    "waits_for_cpu_by_user",
+    "unless processes often change their user, correct the source that wrote the log",
+);
 /// The facts of the recorder agree with its rows.
 pub(crate) const FACTS_AGREE: Law =
     error("facts_agree", "rows are missing or were added: restore the log from a copy");
@@ -296,7 +303,7 @@ impl<'a> Laws<'a> {
             extremes: Extremes::default(),
             interactions: Interactions::default(),
             known: Known::new(manifest),
-            latencies: Latencies::default(),
+            latencies: Latencies::new(manifest),
             report,
         }
     }
@@ -307,6 +314,7 @@ impl<'a> Laws<'a> {
             "samples" => {
                 if rows.first == 0 {
                     self.commands_add_up();
+                    self.latencies.close(&self.machine);
                 }
                 self.extremes.intervals(rows);
                 self.latencies.samples(rows);
@@ -317,8 +325,10 @@ impl<'a> Laws<'a> {
                 if matches!(table, "users" | "commands") {
                     self.commands.rows(rows);
                 }
-                if table == "latencies" {
-                    self.latencies.rows(rows, &mut self.report);
+                match table {
+                    "latencies" => self.latencies.rows(rows, &mut self.report),
+                    "users" => self.latencies.users(rows),
+                    _ => {}
                 }
                 let log = self.log;
                 let starts = || log.map_or(Some(Vec::new()), |(log, folder)| starts_of(log, folder));
@@ -380,6 +390,7 @@ impl<'a> Laws<'a> {
         self.commands_add_up();
         self.intervals.finish(&self.machine, &mut self.report);
         self.interactions.finish(&self.machine, &mut self.report);
+        self.latencies.close(&self.machine);
         self.latencies.finish(&self.machine, &mut self.report);
         self.known.finish(&self.machine, &mut self.report);
         self.extremes.finish(self.manifest, &self.machine, &mut self.report);
@@ -487,6 +498,8 @@ mod tests {
             &CPUS_ARE_KNOWN,
             &LATENCIES_IN_BUCKETS,
             &SLICES_WITHIN_CPU_TIME,
+            &WAITS_ADD_UP,
+            &WAITS_ARE_OF_THEIR_USERS,
             &POSSIBLE_MANIFEST,
             &FACTS_AGREE,
         ] {

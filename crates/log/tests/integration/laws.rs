@@ -338,6 +338,64 @@ fn durations_lie_in_their_bucket_and_slices_within_the_cpu_time() {
     }
 }
 
+/// Eight intervals, of 1 s and 1.5 s in turn, have 2 traced waits each of 0.1 s together. With two CPUs, twice the longest wait
+/// and 0.1 s in which processes were read, 0.42 s, 5 % of the larger sum and 20 µs for each wait may be in other intervals.
+#[test]
+fn traced_waits_are_those_of_the_processes_in_most_intervals() {
+    let holder = holder();
+    let dir = holder.path().join("log");
+    let (of_all, by_user) = ("waits_for_cpu_add_up", "waits_for_cpu_by_user");
+    let mut traced = facts();
+    traced["trace"] = json!({"durations_lost": 0});
+    let mut lost = facts();
+    lost["trace"] = json!({"durations_lost": 1});
+    // Waits of the processes in so many of the intervals; as traced in the others.
+    let cases: [(f64, usize, &serde_json::Value, &[&str]); 6] = [
+        (0.54, INTERVALS, &traced, &[]),
+        (0.56, INTERVALS, &traced, &[of_all, by_user]),
+        (0.56, INTERVALS / 2 + 1, &traced, &[of_all, by_user]),
+        (1.0, INTERVALS / 2, &traced, &[]),
+        (0.56, INTERVALS, &lost, &[]),
+        (0.56, INTERVALS, &facts(), &[]),
+    ];
+    for (told_s, intervals, facts, expected) in cases {
+        let mut tables = sound();
+        for (schema, rows) in &mut tables {
+            let place = |name: &str| schema.position(name).unwrap();
+            let each = if schema.name == "users" { 2 } else { 1 };
+            for (number, row) in rows.iter_mut().enumerate() {
+                let told_s = if number / each < intervals { told_s } else { 0.1 };
+                match schema.name.as_str() {
+                    "latencies" => row[place("quantity")] = Value::from("run_queue_wait"),
+                    // Two rows of one user, and one of all that its commands did.
+                    "users" => row[place("run_delay_s")] = Value::F64(told_s / 2.0),
+                    "commands" => row[place("run_delay_s")] = Value::F64(told_s),
+                    _ => {}
+                }
+            }
+        }
+        write(&dir, json!({"cpus": 2}), facts.clone(), &tables);
+        assert_eq!(laws(&Log::open(&dir).unwrap().check().unwrap()), expected, "{told_s} in {intervals}");
+    }
+    // Fewer waits than the processes had, as where rows are missing.
+    let mut tables = sound();
+    for (schema, rows) in &mut tables {
+        let place = |name: &str| schema.position(name).unwrap();
+        for row in rows {
+            match schema.name.as_str() {
+                "latencies" => {
+                    row[place("quantity")] = Value::from("run_queue_wait");
+                    row[place("total_s")] = Value::F64(1e-3);
+                    row[place("below_s")] = Value::F64(1e-3);
+                }
+                _ => {}
+            }
+        }
+    }
+    write(&dir, json!({"cpus": 2}), traced, &tables);
+    assert_eq!(laws(&Log::open(&dir).unwrap().check().unwrap()), [of_all, by_user]);
+}
+
 /// For each law of amounts, the most that hardware could do in an interval of 1 s (a tenth of the bound), and twice
 /// what it could.
 #[test]

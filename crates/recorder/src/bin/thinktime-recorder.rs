@@ -12,7 +12,7 @@ use thinktime_live::{Shared, ViewOptions};
 use thinktime_log::{OpenMode, escaped};
 use thinktime_quantities::{parse_duration, parse_size};
 use thinktime_recorder::{
-    Anonymity, By, Control, Method, Progress, RecordOptions, RecorderError, SignalGuard, days,
+    Anonymity, Attach, By, Control, Method, Progress, RecordOptions, RecorderError, SignalGuard, days,
     listening_address,
     live::{Destination, record_and_view},
     notify::Notifier,
@@ -88,6 +88,16 @@ enum How {
     Iterator,
 }
 
+/// Names of [`Attach`] on the command line: those that the facts of a recording have.
+#[derive(Clone, Copy, ValueEnum)]
+#[value(rename_all = "snake_case")]
+enum Attached {
+    Auto,
+    TpBtf,
+    RawTracepoint,
+    Tracepoint,
+}
+
 /// A duration with a unit, for clap.
 fn duration(text: &str) -> Result<Duration, String> {
     parse_duration(text)
@@ -128,6 +138,10 @@ struct Record {
     /// The same, and write every event to the log: each switch, wake-up, start and end of a task, each request of a disk.
     #[arg(long)]
     trace_events: bool,
+    /// How to attach the programs of a trace: to tracepoints with typed arguments, to raw ones, or to those with fields alone,
+    /// which tell least and need no debugging information of the kernel; auto takes the first that is possible.
+    #[arg(long, default_value = "auto")]
+    trace_attach: Attached,
     /// Do not sample which mode each CPU is in; this needs root and costs an interrupt every few milliseconds.
     #[arg(long)]
     no_mode_sampling: bool,
@@ -209,6 +223,12 @@ impl Record {
             arguments: self.arguments,
             trace: self.trace || self.trace_events,
             trace_events: self.trace_events,
+            trace_attach: match self.trace_attach {
+                Attached::Auto => Attach::Auto,
+                Attached::TpBtf => Attach::TpBtf,
+                Attached::RawTracepoint => Attach::RawTracepoint,
+                Attached::Tracepoint => Attach::Tracepoint,
+            },
             mode_sampling: !self.no_mode_sampling,
             jitter: self.jitter,
             seed: self.seed,

@@ -10,7 +10,7 @@ use std::io;
 
 use serde::Serialize;
 use serde_json::Value as Json;
-use thinktime_tracer::Queueing;
+use thinktime_tracer::{Attachment, Queueing};
 
 use crate::doctor::tick::{Accounting, TickAccounting, try_tick};
 use crate::error::RecorderError;
@@ -392,20 +392,34 @@ fn ends(root: &Root) -> Ability {
 /// Whether programs in the kernel can count where the time of tasks goes: attached for a moment.
 fn trace() -> Ability {
     let item = "slices and waits of tasks by kind (--trace)";
-    match Trace::open(By::Uid, false) {
+    match Trace::open(&RecordOptions::default()) {
         Ok(trace) => {
             let missing = trace.missing().map(|(quantity, why)| format!("; {quantity} not: {why}"));
+            let refused = trace.refused().map(|(way, why)| format!("; not by {way}: {why}"));
+            let (places, has_structures) = match trace.attachment() {
+                Attachment::TpBtf => ("tracepoints with typed arguments", true),
+                Attachment::RawTracepoint => ("raw tracepoints", true),
+                Attachment::Tracepoint => ("tracepoints with fields alone", false),
+            };
             let queueing = match trace.queueing() {
                 Queueing::Scheduler => "when a task was queued by the scheduler's own times",
-                Queueing::WakeUps => {
+                Queueing::WakeUps if has_structures => {
                     "when a task was queued by programs at wake-ups, at twice the cost, since this kernel keeps no such times"
                 }
+                Queueing::WakeUps => "when a task was queued by programs at wake-ups, at twice the cost",
             };
             let evidence = format!(
-                "by programs at the tracepoints of the scheduler and of disks; {queueing}{}",
+                "by programs at {places} ({}); {queueing}{}{}",
+                trace.attachment().name(),
+                refused.collect::<String>(),
                 missing.collect::<String>()
             );
-            ability(item, State::Measured, evidence, None)
+            let remedy =
+                "a kernel with its debugging information (CONFIG_DEBUG_INFO_BTF), Linux 5.15 or later";
+            match has_structures {
+                true => ability(item, State::Measured, evidence, None),
+                false => ability(item, State::Partly, evidence, Some(remedy)),
+            }
         }
         Err(error) => ability(
             item,

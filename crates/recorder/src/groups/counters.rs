@@ -206,11 +206,12 @@ impl Default for Files {
 }
 
 impl Files {
-    /// Adds a part of the counters to `counts`; false if the group is gone.
+    /// Adds a part of the counters to `counts`, as which `before` was read before; false if the group is gone.
     pub fn read(
         &mut self,
         place: (&Trees, &str),
         reading: &mut Reading,
+        before: Option<&Counts>,
         counts: &mut Counts,
         part: Part,
     ) -> bool {
@@ -222,6 +223,13 @@ impl Files {
         for (source, kept) in SOURCES[range.clone()].iter().zip(&mut self.0[range]) {
             // The root of version 2 is sampled by the tick, unlike its groups.
             let is_sampled = path == "/" && source.tree == Tree::Unified && source.file == "cpu.stat";
+            // A group that has not run has used nothing in any state.
+            let unchanged = before.filter(|before| counts[0].is_some() && before[0] == counts[0]);
+            if let Some(before) = unchanged.filter(|_| source.tree == Tree::Cpuacct) {
+                for place in 1..CPU_TIMES {
+                    counts[place] = counts[place].or(before[place]);
+                }
+            }
             // One file of version 2 has all of the three.
             let is_known = source.tree == Tree::Cpuacct && counts[..CPU_TIMES].iter().all(Option::is_some);
             if is_sampled || is_known || matches!(kept, Kept::Absent) {

@@ -129,14 +129,15 @@ impl Groups {
         let Groups { trees, table, reading, has_begun, .. } = self;
         let group = &mut table[place];
         let mut now = Counts::default();
-        if !group.files.read((&*trees, &group.path), reading, &mut now, Part::CpuTimes) {
+        let before = group.before.as_ref();
+        if !group.files.read((&*trees, &group.path), reading, before, &mut now, Part::CpuTimes) {
             self.lose(place);
             return false;
         }
         let before_ns = group.before.as_ref().map_or(Some(0), |before| before[0]);
         group.ran = if now[0].is_some() { now[0] != before_ns } else { above_ran };
         if group.ran || group.hot > 0 || beat || group.before.is_none() {
-            if !group.files.read((&*trees, &group.path), reading, &mut now, Part::Rest) {
+            if !group.files.read((&*trees, &group.path), reading, None, &mut now, Part::Rest) {
                 self.lose(place);
                 return false;
             }

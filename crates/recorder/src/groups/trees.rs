@@ -1,8 +1,10 @@
 //! The hierarchies of control groups of a machine.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+
+use rustix::fs::{AtFlags, Mode, OFlags, open, statat};
 
 use crate::kernel::files::Root;
 
@@ -40,6 +42,8 @@ const MOUNTS: [(Tree, &str, &str); 8] = [
 #[derive(Debug)]
 pub struct Trees {
     roots: [Option<PathBuf>; TREES.len()],
+    /// The same, open: a path from there is shorter, and is looked up at every sample.
+    folders: [Option<OwnedFd>; TREES.len()],
     /// The number of a folder's links tells how many groups are below it.
     has_links: bool,
 }
@@ -53,7 +57,9 @@ impl Trees {
                 roots[tree as usize] = Some(root.path(mount));
             }
         }
-        Trees { roots, has_links: root.is_machine() }
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folders = roots.each_ref().map(|root| open(root.as_ref()?, flags, Mode::empty()).ok());
+        Trees { roots, folders, has_links: root.is_machine() }
     }
 
     /// True if there is none.
@@ -88,7 +94,13 @@ impl Trees {
         if !self.has_links {
             return None;
         }
-        let links = |tree: &Tree| Some(fs::metadata(self.folder(*tree, path)?).ok()?.nlink());
+        let below = path.trim_start_matches('/');
+        let below = if below.is_empty() { "." } else { below };
+        let links = |tree: &Tree| {
+            let folder = self.folders[*tree as usize].as_ref()?;
+            // Not of one type on every architecture.
+            statat(folder, below, AtFlags::empty()).ok().map(|folder| folder.st_nlink as u64)
+        };
         let links = TREES.iter().map(|tree| links(tree).unwrap_or(0));
         Some(links.fold(0, |sum: u64, links| sum.wrapping_mul(4096).wrapping_add(links)))
     }

@@ -114,8 +114,12 @@ impl Memory {
         let used_ns = |clock: &mut SystemClock| (clock.thread_cpu_ns() - start_ns) as i64;
         // By urgency, then in turn from the process after the one that was read last.
         let mut due: Vec<(u32, bool, i32)> = Vec::new();
+        // Both in ascending order: to look each up would take longer than everything else here.
+        let mut readings = self.readings.iter().peekable();
         for (pid, _, facts) in census.living() {
-            if let Some(urgency) = self.urgency(pid, facts) {
+            while readings.next_if(|(known, _)| **known < pid).is_some() {}
+            let known = readings.next_if(|(known, _)| **known == pid).map(|(_, reading)| reading);
+            if let Some(urgency) = self.urgency(facts, known) {
                 due.push((u32::MAX - urgency, pid <= self.last, pid));
             }
         }
@@ -133,12 +137,12 @@ impl Memory {
     }
 
     /// How much a process needs to be read; `None` for not at all.
-    fn urgency(&self, pid: i32, facts: &Facts) -> Option<u32> {
+    fn urgency(&self, facts: &Facts, known: Option<&Reading>) -> Option<u32> {
         let resident = facts.stat.resident_pages;
         if facts.stat.is_kernel_thread || resident == 0 {
             return None;
         }
-        let known = self.readings.get(&pid).filter(|reading| reading.start_ticks == facts.stat.start_ticks);
+        let known = known.filter(|reading| reading.start_ticks == facts.stat.start_ticks);
         let Some(reading) = known else { return Some(3) };
         let change = resident.abs_diff(reading.resident_pages);
         if change > CHANGE_MIN.max(reading.resident_pages / CHANGE_SHARE) {

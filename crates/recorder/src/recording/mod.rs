@@ -217,7 +217,7 @@ impl<C: Clock> Recorder<C> {
                 .ok()
         });
         let watch = Watch::open(&root, options).map_err(|source| cannot_watch(options, source))?;
-        let mut trace = options.trace.then(|| Trace::open(options.by, options.trace_events)).transpose()?;
+        let mut trace = options.trace.then(|| Trace::open(options)).transpose()?;
         let sheets = SystemSheets::default();
         let usage = UsageSheets::new(watch.waits(), options.commands_max);
         let people = People::open(&root, options)?;

@@ -14,6 +14,7 @@ use crate::kernel::files::Root;
 use crate::kernel::host;
 use crate::processes::{By, Method};
 use crate::recording::exports::listening_address;
+use crate::trace::Attach;
 
 /// Whether users stand in the log by their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -62,6 +63,8 @@ pub struct RecordOptions {
     pub trace: bool,
     /// The same, and every event is written.
     pub trace_events: bool,
+    /// How these programs are attached.
+    pub trace_attach: Attach,
     /// The modes of the CPUs are sampled, where the kernel permits it.
     pub mode_sampling: bool,
     /// Time between two readings of what changes slowly: who is there, and the memory of users and groups.
@@ -93,6 +96,7 @@ impl Default for RecordOptions {
             arguments: false,
             trace: false,
             trace_events: false,
+            trace_attach: Attach::Auto,
             mode_sampling: true,
             gauges_every: Duration::from_secs(30),
             anonymity: Anonymity::Named,
@@ -119,6 +123,7 @@ pub struct GivenOptions {
     arguments: bool,
     trace: bool,
     trace_events: bool,
+    trace_attach: Attach,
     mode_sampling: Option<bool>,
     gauges_every_s: Option<f64>,
     anonymous: bool,
@@ -150,6 +155,7 @@ impl TryFrom<GivenOptions> for RecordOptions {
             arguments: given.arguments,
             trace: given.trace || given.trace_events,
             trace_events: given.trace_events,
+            trace_attach: given.trace_attach,
             mode_sampling: given.mode_sampling.unwrap_or(default.mode_sampling),
             gauges_every: given
                 .gauges_every_s
@@ -197,6 +203,15 @@ impl RecordOptions {
             let problem = "names commands by their whole line, which may name people, and the recording is to be \
                            anonymous; leave out --arguments, or --anonymous and --anonymous-key";
             return Err(wrong("arguments", "true", problem));
+        }
+        if self.trace_attach != Attach::Auto && !self.trace {
+            let problem = "says how a trace is attached, and none is wanted; add --trace, or leave it out";
+            return Err(wrong("trace-attach", self.trace_attach.word(), problem));
+        }
+        if self.trace_attach == Attach::Tracepoint && self.by == By::Session {
+            let problem =
+                "tells nothing of sessions; use --by uid, or --trace-attach tp_btf or raw_tracepoint";
+            return Err(wrong("trace-attach", self.trace_attach.word(), problem));
         }
         if self.trace && matches!(self.by, By::Cgroup | By::None) {
             let problem =
@@ -253,6 +268,7 @@ impl RecordOptions {
             "arguments": self.arguments,
             "trace": self.trace,
             "trace_events": self.trace_events,
+            "trace_attach": self.trace_attach,
             "mode_sampling": self.mode_sampling,
             "gauges_every_s": self.gauges_every.as_secs_f64(),
             // Not the path of the key, which may be a name.

@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use thinktime_log::{Incident, LogError, LogWriter, Row, SharedWriter, TableId, Value, vocabulary};
-use thinktime_tracer::{Account, Events, Latency, Losses, Owner, Queueing, TraceError, Tracer};
+use thinktime_tracer::{Account, Attachment, Events, Latency, Losses, Owner, Queueing, TraceError, Tracer};
 
 use self::stream::{Label, Stream};
 use crate::kernel::clock::{Clock, SystemClock};
@@ -16,8 +17,40 @@ use crate::proc::process_stat::Name;
 use crate::processes::By;
 use crate::processes::census::Key;
 use crate::processes::commands::{OTHER, program};
+use crate::recording::options::RecordOptions;
 use crate::sample::rows::Interval;
 use crate::sample::sheet::Sheet;
+
+/// How the programs of a trace are attached to the kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Attach {
+    /// In the best way that is possible here.
+    #[default]
+    Auto,
+    /// To tracepoints with typed arguments.
+    TpBtf,
+    /// To raw tracepoints.
+    RawTracepoint,
+    /// To tracepoints with fields, which needs no debugging information of the kernel.
+    Tracepoint,
+}
+
+impl Attach {
+    /// The word for it on the command line.
+    pub fn word(self) -> &'static str {
+        self.only().map_or("auto", Attachment::name)
+    }
+
+    fn only(self) -> Option<Attachment> {
+        match self {
+            Attach::Auto => None,
+            Attach::TpBtf => Some(Attachment::TpBtf),
+            Attach::RawTracepoint => Some(Attachment::RawTracepoint),
+            Attach::Tracepoint => Some(Attachment::Tracepoint),
+        }
+    }
+}
 
 /// A trace that runs.
 pub struct Trace {
@@ -76,10 +109,10 @@ impl Lost {
 type Place = (Option<Key>, Arc<str>, &'static str, &'static str, u64, Option<u64>);
 
 impl Trace {
-    /// Attaches the programs; with `wants_events` they tell of each event too.
-    pub fn open(by: By, wants_events: bool) -> Result<Trace, TraceError> {
-        let owner = if by == By::Session { Owner::Session } else { Owner::User };
-        let mut tracer = Tracer::open(owner, wants_events)?;
+    /// Attaches the programs that a recording with these options needs.
+    pub fn open(options: &RecordOptions) -> Result<Trace, TraceError> {
+        let owner = if options.by == By::Session { Owner::Session } else { Owner::User };
+        let mut tracer = Tracer::open(owner, options.trace_events, options.trace_attach.only())?;
         Ok(Trace {
             events: tracer.take_events(),
             tracer,
@@ -163,6 +196,16 @@ impl Trace {
         self.tracer.queueing()
     }
 
+    /// How the programs are attached.
+    pub fn attachment(&self) -> Attachment {
+        self.tracer.attachment()
+    }
+
+    /// Better ways to attach them, and why they are not possible here.
+    pub fn refused(&self) -> impl Iterator<Item = (&'static str, String)> {
+        self.tracer.refused().iter().map(|(way, why)| (way.name(), why.to_string()))
+    }
+
     /// Quantities that are not measured here, with the reasons.
     pub fn missing(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.tracer.missing().iter().map(|(quantity, why)| (*quantity, why.as_str()))
@@ -213,7 +256,8 @@ impl Trace {
         let losses = self.tracer.losses();
         json!({
             "mode": if self.stream.is_some() { "events" } else { "aggregated" },
-            "attached": "tp_btf",
+            "attached": self.attachment().name(),
+            "refused": self.refused().collect::<BTreeMap<_, _>>(),
             "queueing": self.tracer.queueing().name(),
             "missing": self.tracer.missing(),
             "durations_lost": losses.durations,

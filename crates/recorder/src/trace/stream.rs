@@ -429,7 +429,7 @@ fn batch(
             "command" => texts(&|event| label(event).command.clone()),
             "cpu" => counts(&mut |event| event.cpu.map(u64::from)),
             "task" => counts(&mut |event| Some(number(event.task))),
-            "process" => counts(&mut |event| Some(number(event.process))),
+            "process" => counts(&mut |event| (event.process != 0).then(|| number(event.process))),
             _ => texts(&|event| label(event).name.clone()),
         }
     });
