@@ -36,7 +36,7 @@ const INTERVALS_LEAST: u64 = 4;
 /// Rows that are kept of a part, and users; a hostile log must not fill memory.
 const KEPT_MAX: usize = 1 << 20;
 
-/// What a CPU had to tasks, or to what interrupts them.
+/// What a CPU gave to tasks, or to what interrupts them.
 const GIVEN: [&str; 4] = ["cpu_exact_s", "steal_s", "irq_s", "softirq_s"];
 
 /// True if every session was traced, and all that ended found room: then each interval has all of its waits.
