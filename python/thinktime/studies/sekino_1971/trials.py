@@ -173,9 +173,7 @@ def _table(every: tuple[Trial, ...]) -> Table:
         Col("machine", lambda row: row[0]),
         Cols(
             [
-                f"{SMALL.words}: between page faults, ms",
-                f"{LARGE.words}: the same",
-                f"{FULL.words}: the same",
+                *(f"{item.words}: between page faults, ms" for item in (SMALL, LARGE, FULL)),
                 "its idle time, %",
                 "its useful work, %",
                 "its other times that miss",
