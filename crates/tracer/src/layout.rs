@@ -173,8 +173,8 @@ mod tests {
         numbered("REQUEST", &REQUESTS);
         assert!(HEADER.contains("#define RING (1 << 16)"), "{RING}");
         assert!(HEADER.contains("#define TASKS (1 << 16)"), "{TASKS}");
-        let task = HEADER.split("struct task {").nth(1).unwrap();
-        assert!(task.split(';').next().unwrap().ends_with("u64 tag"), "{TASK_TAG}");
+        let mut task = HEADER.split("struct task {").nth(1).unwrap().lines().map(str::trim);
+        assert_eq!(task.find(|line| line.ends_with(';')), Some("u64 tag;"), "{TASK_TAG}");
         let records = RECORDS.map(|record| record.trim_start_matches("block_"));
         numbered("RECORD", &records);
         for (first, quantity) in [

@@ -379,17 +379,11 @@ fn traced_waits_are_those_of_the_processes_in_most_intervals() {
     }
     // Fewer waits than the processes had, as where rows are missing.
     let mut tables = sound();
-    for (schema, rows) in &mut tables {
-        let place = |name: &str| schema.position(name).unwrap();
-        for row in rows {
-            match schema.name.as_str() {
-                "latencies" => {
-                    row[place("quantity")] = Value::from("run_queue_wait");
-                    row[place("total_s")] = Value::F64(1e-3);
-                    row[place("below_s")] = Value::F64(1e-3);
-                }
-                _ => {}
-            }
+    let (schema, rows) = tables.iter_mut().find(|(schema, _)| schema.name == "latencies").unwrap();
+    for row in rows {
+        row[schema.position("quantity").unwrap()] = Value::from("run_queue_wait");
+        for column in ["total_s", "below_s"] {
+            row[schema.position(column).unwrap()] = Value::F64(1e-3);
         }
     }
     write(&dir, json!({"cpus": 2}), traced, &tables);

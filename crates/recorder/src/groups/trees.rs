@@ -96,9 +96,9 @@ impl Trees {
         }
         let below = path.trim_start_matches('/');
         let below = if below.is_empty() { "." } else { below };
+        #[allow(clippy::unnecessary_cast, reason = "it is not of one type on every architecture")]
         let links = |tree: &Tree| {
             let folder = self.folders[*tree as usize].as_ref()?;
-            // Not of one type on every architecture.
             statat(folder, below, AtFlags::empty()).ok().map(|folder| folder.st_nlink as u64)
         };
         let links = TREES.iter().map(|tree| links(tree).unwrap_or(0));
