@@ -22,9 +22,8 @@ impl Config {
         let think = self.insertion.mean() + self.reply.mean();
         let inputs = length_s * throughput(users, think, service, 1.0);
         let slices = inputs * (service * rate(self.slice.seconds()) + 1.0);
-        // Slices cannot be more than the processor has time for; about one access comes with each.
-        let overhead = self.dispatch.seconds() + self.access.seconds();
-        let most_slices = length_s * rate(self.slice.seconds().min(service) + overhead);
+        // Slices cannot be more than the processor has time for.
+        let most_slices = length_s * rate(self.slice.seconds().min(service) + self.dispatch.seconds());
         let bursts = inputs * shares[2] * services[2] * rate(self.mix.burst.seconds());
         let accesses = inputs * shares[1] * f64::from(self.mix.library_accesses);
         Cost::default()
