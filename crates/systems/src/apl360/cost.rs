@@ -9,6 +9,8 @@ const EVENTS_PER_INPUT: f64 = 3.6;
 const EVENTS_PER_SLICE: f64 = 0.95;
 /// Share of the bursts of output, and of the accesses to libraries, that come in the time of a run.
 const SHARE_IN_TIME: f64 = 0.5;
+/// Time of an access of a busy disk with the default parameters, the arm's waits for work included [s].
+const ACCESS_S: f64 = 0.16;
 /// Memory of a user with its random streams [byte].
 const USER_BYTES: f64 = 1024.0;
 
@@ -22,14 +24,15 @@ impl Config {
         let think = self.insertion.mean() + self.reply.mean();
         let inputs = length_s * throughput(users, think, service, 1.0);
         let slices = inputs * (service * rate(self.slice.seconds()) + 1.0);
-        // Slices cannot be more than the processor has time for; about one access comes with each.
-        let overhead = self.dispatch.seconds() + self.access.seconds();
-        let most_slices = length_s * rate(self.slice.seconds().min(service) + overhead);
+        // Slices cannot be more than the processor has time for.
+        let most_slices = length_s * rate(self.slice.seconds().min(service) + self.dispatch.seconds());
+        // Each access ends one early.
+        let cut = if self.scheduler.cuts_slices() { length_s * rate(ACCESS_S) } else { 0.0 };
         let bursts = inputs * shares[2] * services[2] * rate(self.mix.burst.seconds());
         let accesses = inputs * shares[1] * f64::from(self.mix.library_accesses);
         Cost::default()
             .events("insertion_time", EVENTS_PER_INPUT * inputs)
-            .events("time_slice", EVENTS_PER_SLICE * slices.min(most_slices))
+            .events("time_slice", EVENTS_PER_SLICE * (slices.min(most_slices) + cut))
             .events("output_burst", SHARE_IN_TIME * bursts)
             .events("library_accesses", SHARE_IN_TIME * accesses)
             .bytes("users", USER_BYTES * users)
