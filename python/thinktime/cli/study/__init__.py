@@ -214,14 +214,7 @@ def command(
         settings: dict[str, Any] = {"seed": seed, "scale": scale, "pool": pool}
         if replications is not None:
             settings["replications"] = replications
-        try:
-            _paper(paper, table, output, form, force, settings, keep)
-        except KeyboardInterrupt:
-            if keep is None:
-                raise
-            raise InterruptedWorkError(
-                f"interrupted; {keep} has the runs that are complete; the same command goes on"
-            ) from None
+        _paper(paper, table, output, form, force, settings, keep)
 
 
 def _refuse(given: Mapping[str, object], paper: str, theirs: str) -> None:
@@ -272,7 +265,14 @@ def _paper(
     with counted("", total=1.0) as show:
         progress = _progress(show)
         all_settings = Settings(**{"replications": study.paper.replications, **settings}, progress=progress)
-        outcome = run(study, all_settings, table)
+        try:
+            outcome = run(study, all_settings, table)
+        except KeyboardInterrupt:
+            if keep is None:
+                raise
+            raise InterruptedWorkError(
+                f"interrupted; {keep} has the runs that are complete; the same command goes on"
+            ) from None
         progress(1.0, "writing")
         text = _rendered(outcome, chosen, destination.width(output))
     destination.write(output, text)
