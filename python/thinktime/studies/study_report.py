@@ -97,8 +97,8 @@ def _trust(outcome: Outcome) -> Section:
         name="trust-table",
         caption=f"What the numbers of {trust.machine} rest on",
         notes=(
-            "The background page *How far to trust a simulated machine* of the documentation has the "
-            "machines of all studies side by side; `calibration.md` of the study has every parameter.",
+            "The machines of all studies stand side by side in `docs/background/how-far-to-trust.md`; "
+            "`calibration.md` of the study has every parameter.",
         ),
     )
     return Section(

@@ -160,7 +160,8 @@ def _table(table: Table, width: int, data_in: str) -> str:
         explained = _explained(columns, width)
         if has_prose or explained:
             rows_in_words = explained or _records(columns, width)
-            return "\n\n".join([_wrapped(table.caption, width), *rows_in_words])
+            notes = (_wrapped(note, width) for note in table.notes)
+            return "\n\n".join([_wrapped(table.caption, width), *rows_in_words, *notes])
     headings = [_heading(column) for column in columns]
     sides = "".join(">" if column.numeric else "<" for column in columns)
     rows = list(zip(*(column.cells for column in columns), strict=True))
