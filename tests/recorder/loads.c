@@ -4,6 +4,7 @@
  *   loads forks          1,400 children a second, each waited for, 50 us each
  *   loads pipe N         two processes that pass a byte to and fro N times
  *   loads orphans        150 a second, 2 ms each; their parents end before them
+ *   loads reap PROGRAM... becomes who adopts the orphans of a program, and waits for them at once, as init should
  *   loads faults N       one that has 1 MB, gives it back and takes it again N times; its parent ends before it
  *   loads server U FILE  60 children a second of a server of root, 2 ms each, which join the group with the tasks
  *                        FILE and become user U
@@ -16,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -128,6 +130,15 @@ int main(int count, char **arguments) {
         if (write(there[1], "x", 1) != 1) return 1;
         pass(back[0], there[1], times - 1);
         wait(NULL);
+        return 0;
+    }
+    if (count > 2 && !strcmp(mode, "reap")) {
+        prctl(PR_SET_CHILD_SUBREAPER, 1);
+        if (fork() == 0) {
+            execvp(arguments[2], arguments + 2);
+            _exit(1);
+        }
+        while (wait(NULL) > 0) continue;
         return 0;
     }
     if (count > 3 && !strcmp(mode, "threads")) return threads(atoi(arguments[2]), atof(arguments[3]));
