@@ -84,6 +84,17 @@ def test_a_damaged_result_is_named(tmp_path: Path, content: str) -> None:
     assert path.exists()
 
 
+def test_a_damaged_log_is_named(tmp_path: Path) -> None:
+    kept = Kept(tmp_path / "runs")
+    runs = [("apl360", SMALL, 0)]
+    with Threads() as pool:
+        remote.record([(*run, tmp_path / "first") for run in runs], seed=3, pool=pool, kept=kept)
+        (place,) = kept.folder.glob("*.json")
+        (place.with_suffix("") / "manifest.json").write_text("{")
+        with pytest.raises(InputError, match=rf"{place.name}: is damaged, or no result .*; remove it"):
+            remote.record([(*run, tmp_path / "again") for run in runs], seed=3, pool=pool, kept=kept)
+
+
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"file: cannot be made: .*; name another folder"):

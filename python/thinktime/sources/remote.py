@@ -230,10 +230,19 @@ def record(
             sent = sendable(system, parameters)
             order = Order(system=system, parameters=sent, seed=seed, first=replication, replications=1)
             numbered = _Numbered(number=number, order=order)
-            if kept is not None and (responses := kept.value(order.named(_LOG))) is not None:
-                take(numbered, _Alone(files=kept.files(order.named(_LOG)), responses=responses))
-            else:
+            if kept is None or not taken(kept, numbered):
                 yield numbered
+
+    def taken(kept: Kept, numbered: _Numbered) -> bool:
+        """True if the replication was kept, and is in its place now."""
+        of = numbered.order.named(_LOG)
+        if (responses := kept.value(of)) is None:
+            return False
+        try:
+            take(numbered, _Alone(files=kept.files(of), responses=responses))
+        except WorkError:
+            raise kept.damaged(of) from None
+        return True
 
     def take(numbered: _Numbered, alone: _Alone) -> None:
         path = runs[numbered.number][-1]
