@@ -310,28 +310,57 @@ def delays_accounted():
         switch.write_text(before)
 
 
+# Writes through to the disk until the kernel says that it waited for 0.2 s, and prints what the kernel said.
+# Status 3: the kernel says that it waited for longer than it has lived; 4: in 20 s, it has waited for less.
+WAITS_FOR_A_DISK = """
+import os, sys, time
+
+def waited_s():
+    with open("/proc/self/stat") as file:
+        return int(file.read().rpartition(")")[2].split()[39]) / os.sysconf("SC_CLK_TCK")
+
+began = time.monotonic()
+file = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_DSYNC)
+while waited_s() < 0.2:
+    os.pwrite(file, bytes(4096), 0)
+    if time.monotonic() - began > 20:
+        sys.exit(4)
+if waited_s() > time.monotonic() - began + 0.01:
+    sys.exit(3)
+time.sleep(0.5)
+print(waited_s())
+"""
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may switch the accounting of delays on")
 @pytest.mark.skipif(shutil.which("setpriv") is None, reason="setpriv: not installed")
 def test_waits_for_a_disk_are_counted_where_the_kernel_accounts_them(tmp_path):
-    # Several programs: where a kernel tells of one that it waited since boot, nothing is known of it
-    # (of 400 writes in one program, this happened in 2 of 12 runs).
-    write = "dd if=/dev/zero of=$0 bs=4k count=40 oflag=dsync 2>/dev/null"
-    writes = f"for i in 1 2 3 4 5 6 7 8 9 10; do {write}; done"
-    load = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "sh", "-c", writes]
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
         Path(folder).chmod(0o777)
+        load = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+        load += [sys.executable, "-c", WAITS_FOR_A_DISK, f"{folder}/file"]
         with delays_accounted():
             recorder = begin(PROGRAMS["python"], tmp_path / "run", "--interval", "0.2s")
             began = time.monotonic()
-            subprocess.run([*load, f"{folder}/file"], check=True)
+            writes = [run(*load)]
+            # Some kernels tell of a task that it waited since boot: of one such, nothing is known.
+            while writes[-1].returncode == 3 and len(writes) < 10:
+                writes.append(run(*load))
             took_s = time.monotonic() - began
             time.sleep(0.5)
             end(recorder)
+    if writes[-1].returncode == 4:
+        pytest.skip("nobody waits for the disk of /var/tmp")
+    assert writes[-1].returncode == 0, writes[-1].stderr
+    expected_s = float(writes[-1].stdout)
     users = Log.open(tmp_path / "run").users().collect()
     waited_s = users.filter(pl.col("user") == "uid:65534")["io_delay_s"].sum()
-    assert 0.0 < waited_s <= took_s
+    # The kernel's account is cut to ticks of 10 ms.
+    assert expected_s - 0.02 <= waited_s <= took_s
+    if len(writes) == 1:
+        assert waited_s <= expected_s + 0.02
     commands = Log.open(tmp_path / "run").commands().collect()
-    by_command = commands.filter((pl.col("user") == "uid:65534") & (pl.col("command") == "dd"))
+    by_command = commands.filter((pl.col("user") == "uid:65534") & (pl.col("command") != "setpriv"))
     assert by_command["io_delay_s"].sum() > 0.9 * waited_s
     page = run(*CLI, "analyse", "users", str(tmp_path / "run")).stdout
     assert "waited longest for disks" in " ".join(page.split())
