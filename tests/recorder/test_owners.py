@@ -1,4 +1,4 @@
-"""Who used what: eight users made for it, against the kernel's own counter of each user's control group.
+"""Who used what: nine users made for it, against the kernel's own counter of each user's control group.
 
 Their processes come and go between two samples, and what waits for them belongs to somebody else. Needs
 root, and leaves nothing behind.
@@ -31,7 +31,7 @@ ALLOWED = 0.05
 """Largest error, at both intervals."""
 # One that every user may run; that of the tests may be root's alone.
 PYTHON = shutil.which("python3", path="/usr/bin:/usr/local/bin:/bin") or sys.executable
-LOADS = ("duty", "shell", "forks", "su", "python", "find", "orphans", "server")
+LOADS = ("duty", "shell", "forks", "su", "python", "find", "orphans", "left", "server")
 
 
 LACKS = missing("cc", "su")
@@ -47,6 +47,8 @@ def command(load, program, name, number, group):
         return [program, "server", str(number), str(group.tasks)], True
     if load in ("duty", "forks", "orphans"):
         return [program, load], False
+    if load == "left":
+        return [program, "orphans"], False
     scripts = {
         "shell": "while :; do /bin/true; done",
         "python": f"while :; do {PYTHON} -S -c 'sum(range(100000))'; done",
@@ -60,7 +62,8 @@ def start(load, program, name, number, group):
     line, becomes_user = command(load, program, name, number, group)
     join = [] if load == "server" else ["echo 0 > $0"]
     drop = [] if becomes_user else [f"setpriv --reuid {number} --regid {number} --clear-groups"]
-    # How soon the init of a machine waits for orphans is not what is tested.
+    # The orphans of one user are waited for at once, so that no scan sees them; those of another when the init
+    # of this machine does.
     first = [str(program), "reap"] if load == "orphans" else []
     steps = "; ".join([*join, " ".join(["exec", *first, *drop, '"$@"'])])
     script = f"({steps}); read forever"
@@ -86,7 +89,7 @@ def begin(log, interval, *prefix, by="uid"):
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
-    """Logs of the same eight users, one without exit messages; number and CPU time of each user."""
+    """Logs of the same nine users, one without exit messages; number and CPU time of each user."""
     assert not LACKS, LACKS
     folder = tmp_path_factory.mktemp("users")
     # The users run what is in it, and may not enter the folder of the tests.
@@ -282,7 +285,7 @@ def test_commands_of_a_user_add_up_and_have_their_names(recorded):
         for load, rows in by_user.items()
     }
     assert top["shell"] in ("true", "sh")
-    assert {top[load] for load in ("duty", "forks", "orphans", "server", "su")} == {"loads"}
+    assert {top[load] for load in ("duty", "forks", "orphans", "left", "server", "su")} == {"loads"}
     names = set(by_user["find"]["command"])
     assert names >= {"find", "xargs", "ls", "sort"}
     forks = by_user["forks"].filter(pl.col("command") == "loads")

@@ -270,6 +270,56 @@ fn what_nobody_waits_for_does_not_hide_what_others_used_after_their_messages() {
     assert!((0.9..=1.005).contains(&found), "{found}");
 }
 
+/// Two users' orphans, of which a scan finds what process 1 has not waited for yet: each user has his own, however late
+/// that is, and also where the message of an end came before a scan and the rest after it.
+#[test]
+fn what_is_waited_for_late_or_never_counts_at_once() {
+    for (late, is_halfway) in
+        [(0, false), (1, false), (5, false), (99, false), (1, true), (5, true), (99, true)]
+    {
+        let (mut kernel, mut observer) = (Kernel::new(), Observer::new());
+        observer.is_told = true;
+        observer.sample(&mut kernel, &[]);
+        let mut used = [0, 0];
+        let mut ended: Vec<Vec<i32>> = Vec::new();
+        for round in 0..40 {
+            let mut orphans = Vec::new();
+            for number in 0..50usize {
+                let (user, rest_ms) = [(0, 1), (1, 4)][number % 2];
+                let orphan = kernel.fork(1, 1000 + user as u32);
+                kernel.run(orphan, MS);
+                kernel.tell(orphan);
+                used[user] += (1 + rest_ms) * MS;
+                orphans.push((orphan, rest_ms));
+            }
+            if is_halfway {
+                observer.sample(&mut kernel, &[]);
+            }
+            for (orphan, rest_ms) in &orphans {
+                kernel.run(*orphan, rest_ms * MS);
+                kernel.zombies.insert(*orphan);
+            }
+            ended.push(orphans.iter().map(|(orphan, _)| *orphan).collect());
+            observer.sample(&mut kernel, &[]);
+            if round >= late {
+                for orphan in ended.remove(0) {
+                    kernel.zombies.remove(&orphan);
+                    exit_to(&mut kernel, orphan, 1);
+                }
+            }
+        }
+        observer.sample(&mut kernel, &[]);
+        for (user, used) in used.iter().enumerate() {
+            let found = counted(&observer, 1000 + user as u32) as f64 / *used as f64;
+            // The totals of process 1 are cut to ticks of 10 ms, once.
+            assert!(
+                (0.997..=1.003).contains(&found),
+                "{late} late, halfway {is_halfway}, user {user}: {found}"
+            );
+        }
+    }
+}
+
 /// A process ends, and `reaper` waits for it.
 fn exit_to(kernel: &mut Kernel, pid: i32, reaper: i32) {
     let ended = kernel.processes.remove(&pid).unwrap();

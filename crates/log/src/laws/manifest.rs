@@ -51,6 +51,8 @@ pub(crate) struct Machine {
     pub is_contiguous: bool,
     /// Most by which CPU time counted in whole ticks makes that of users too long [s].
     pub rounding_s: f64,
+    /// CPU time that passed while the counters of one sample were read, the most of all samples [s].
+    pub reading_max_s: f64,
     /// All parts are there and were read.
     pub is_complete: bool,
     /// The CPU time of users is that of control groups, which know more than their processes do.
@@ -94,6 +96,7 @@ impl Machine {
             cpus_min: cpus.map(|cpus| cpus.into_iter().fold(f64::INFINITY, f64::min)),
             tick_s: manifest.sessions.iter().filter_map(tick_of).fold(TICK_S, f64::max),
             rounding_s: manifest.sessions.iter().map(rounding_s).sum(),
+            reading_max_s: manifest.sessions.iter().filter_map(reading_max_s).fold(0.0, f64::max),
             sessions: manifest.sessions.len(),
             has_clock_step: had("clock_step")
                 || manifest.sessions.iter().any(|session| session.source == "sar"),
@@ -149,6 +152,10 @@ fn cpus_of(session: &Session) -> Option<f64> {
 fn tick_of(session: &Session) -> Option<f64> {
     let ticks = session.machine.get("clock_ticks_per_second")?.as_f64()?;
     (ticks >= 1.0).then(|| 1.0 / ticks)
+}
+
+fn reading_max_s(session: &Session) -> Option<f64> {
+    session.facts.get("recorder")?.pointer("/users/reading_max_s")?.as_f64()
 }
 
 /// Most by which the CPU time of users in a session may be too long, because totals of processes are cut to ticks [s].

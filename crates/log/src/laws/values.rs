@@ -211,7 +211,8 @@ impl Rule {
             Bound::RatePerCpu(rate) => {
                 machine.cpus_max.map_or(EVENTS_PER_SECOND, |cpus| rate * cpus) * seconds
             }
-            Bound::AllCpus => machine.cpus_max.map_or(f64::INFINITY, of_cpus),
+            // A user's processes run on while the machine's counters have been read and theirs have not.
+            Bound::AllCpus => machine.cpus_max.map_or(f64::INFINITY, of_cpus) + machine.reading_max_s,
             Bound::None => f64::INFINITY,
         };
         let is_count = self.column.kind == Kind::Counter && self.column.ty == Type::U64;

@@ -435,6 +435,22 @@ fn amounts_beyond_any_hardware_are_found_and_amounts_of_the_largest_are_not() {
 }
 
 #[test]
+fn a_user_may_have_worked_while_a_sample_was_read() {
+    let holder = holder();
+    let dir = holder.path().join("log");
+    // Two CPUs have 2 s in the first interval, and 3 s more while the sample at its end was held up.
+    for (reading_max_s, is_found) in [(0.0, true), (3.0, false)] {
+        let mut tables = sound();
+        let (schema, rows) = tables.iter_mut().find(|(schema, _)| schema.name == "users").unwrap();
+        rows[0][schema.position("cpu_exact_s").unwrap()] = Value::F64(5.0);
+        let users = json!({"reading_max_s": reading_max_s});
+        write(&dir, json!({"cpus": 2}), json!({"users": users}), &tables);
+        let found = laws(&Log::open(&dir).unwrap().check().unwrap());
+        assert_eq!(found.contains(&"possible_amount"), is_found, "{reading_max_s}: {found:?}");
+    }
+}
+
+#[test]
 fn interactions_and_events_lie_in_the_time_of_the_log() {
     let holder = holder();
     let dir = holder.path().join("log");

@@ -355,8 +355,7 @@ impl Census {
             let mut usage = lifetime(facts, self.tick_ns);
             if facts.stat.state == b'Z' && around.departures.is_complete {
                 // The message of its end came before, and was or will be counted.
-                usage = Usage::default();
-                self.recognise(&mut entry);
+                usage = self.recognise(&mut entry);
             } else if let Some(account) = self.accounts.get_mut(&entry.key) {
                 account.commands.used(&facts.command).started += 1;
             }
@@ -379,10 +378,9 @@ impl Census {
         // Leaves and enters even under the same key: memory, terminal and access to I/O may have changed.
         self.enter(&key, facts);
         let grown = growth(&entry.facts, facts, self.tick_ns);
-        // What a process uses after the message of its end is in the totals of the one that waits for it.
-        let usage = if entry.ended.is_some() { Usage::default() } else { grown };
         let before = self.of_children(entry);
         entry.facts = facts.clone();
+        let usage = if entry.ended.is_some() { self.after_message(entry) } else { grown };
         let mut child_usage = self.of_children(entry);
         child_usage -= before;
         entry.key = key;

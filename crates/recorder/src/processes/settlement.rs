@@ -1,9 +1,10 @@
 //! Usage of processes that have ended: from the messages of their ends, and from the totals of those who waited.
 //!
 //! When a process ends, the kernel tells what it had used until then: that is counted for its own user at once. Its
-//! whole life, with what the giving back of its memory took, is added to totals of the parent that waits for it
-//! (`cutime` and its like in proc_pid_stat(5)). Growth of these totals is counted too, less what was counted for the
-//! children already (their *debt*), and shared among the users of these children.
+//! whole life, with what the giving back of its memory took, can be read until its parent waits for it, and is then
+//! added to totals of that parent (`cutime` and its like in proc_pid_stat(5)). What is read is counted for its own user;
+//! growth of the totals is counted too, less what was counted for the children already (their *debt*), and shared among
+//! the users of these children.
 //!
 //! Without messages, what nobody saw belongs to the parent that waited: another user's process may be among it.
 //!
@@ -20,11 +21,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::By;
 use super::census::{Census, Entry, Key, Surroundings, Waited};
 use super::commands;
 use super::exits::Departed;
 use super::usage::{Usage, lifetime};
+use super::{By, Facts};
 
 /// Samples for which a debt is kept: a parent that waits does so within an interval or two.
 const DEBT_SAMPLES: usize = 3;
@@ -36,6 +37,8 @@ const OWNERS_MAX: usize = 1024;
 const ABOVE_MAX: usize = 64;
 /// Processes whose parent ended too that are kept: more are leftovers.
 const LEFT_MAX: usize = 4096;
+/// CPU time missing of a process whose whole life was read: the totals are cut to ticks [ns].
+const ROUNDING_NS: u64 = 1;
 /// Time by the tick from which a process tells its own user and system time [ns].
 const OWN_STATES_NS: u64 = 20_000_000;
 /// Time by the tick over which the user and system time of a user's short processes is averaged [ns].
@@ -169,17 +172,36 @@ impl Census {
     }
 
     /// Marks a process that had ended when a scan saw it first. It stays until its parent waits for it: until then,
-    /// what was counted is no debt.
-    pub(super) fn recognise(&mut self, entry: &mut Entry) {
+    /// what was counted is no debt. Returns what it used after a message that came before.
+    pub(super) fn recognise(&mut self, entry: &mut Entry) -> Usage {
         entry.ended = Some(Usage::default());
         entry.is_late = true;
-        if let Some(one) = self.unseen.remove(&entry.pid) {
-            entry.ended = Some(without_wait(one.usage));
-            entry.missing = Some((one.owner, one.missing_ns));
-            if let Some(debt) = self.debts.get_mut(&one.parent) {
-                debt.pay(without_wait(one.usage));
-            }
+        let Some(one) = self.unseen.remove(&entry.pid) else { return Usage::default() };
+        if let Some(debt) = self.debts.get_mut(&one.parent) {
+            debt.pay(without_wait(one.usage));
         }
+        entry.ended = Some(without_wait(one.usage));
+        entry.missing = Some((one.owner, one.missing_ns));
+        self.after_message(entry)
+    }
+
+    /// What a process used after the message of its end, as far as its reading has it; none if no message came.
+    ///
+    /// The one that should wait for it may be long about it, or never do so.
+    pub(super) fn after_message(&self, entry: &mut Entry) -> Usage {
+        let whole_ns = whole_ns(&entry.facts, self.tick_ns);
+        let Some((ended, (owner, missing_ns))) = entry.ended.as_mut().zip(entry.missing.as_mut()) else {
+            return Usage::default();
+        };
+        let exact_ns = whole_ns.saturating_sub(ended.exact_ns);
+        if exact_ns == 0 {
+            return Usage::default();
+        }
+        ended.exact_ns += exact_ns;
+        *missing_ns = ROUNDING_NS;
+        let (user_ns, system_ns) = self.states.get(&owner.0).copied().unwrap_or((1, 1));
+        let system_ns = scaled(exact_ns, system_ns, user_ns.saturating_add(system_ns));
+        Usage { exact_ns, system_ns, user_ns: exact_ns - system_ns, ..Usage::default() }
     }
 
     /// True if a process began in the interval.
@@ -214,6 +236,11 @@ impl Census {
         let is_new = entry.ended.is_some();
         let counted = if is_new { Usage::default() } else { lifetime(&entry.facts, tick_ns) };
         let mut rest = departed.usage;
+        // Its reading came after the message if nobody has waited for it yet.
+        let whole_ns = whole_ns(&entry.facts, tick_ns);
+        let is_whole = whole_ns >= departed.usage.exact_ns.max(1);
+        let missing_ns = if is_whole { ROUNDING_NS } else { departed.missing_ns };
+        rest.exact_ns = rest.exact_ns.max(whole_ns);
         rest -= counted;
         let mut whole = counted;
         whole += rest;
@@ -237,7 +264,7 @@ impl Census {
         } else {
             commands::program(&departed.name, entry.facts.stat.is_kernel_thread)
         };
-        entry.missing = Some(((key.clone(), Arc::clone(&command)), departed.missing_ns));
+        entry.missing = Some(((key.clone(), Arc::clone(&command)), missing_ns));
         self.end(&key, &command, rest, departed);
         if let Some(account) = self.accounts.get_mut(&key).filter(|_| is_new) {
             account.commands.used(&command).started += 1;
@@ -677,6 +704,12 @@ impl Census {
             !debt.total().is_zero() && table.binary_search_by_key(pid, |entry| entry.pid).is_ok()
         });
     }
+}
+
+/// CPU time of the whole life of a process that has ended, by its reading [ns]; 0 where this does not tell it.
+fn whole_ns(facts: &Facts, tick_ns: u64) -> u64 {
+    let is_told = facts.stat.state == b'Z' && facts.had_one_thread && facts.run_ns.is_some();
+    if is_told { lifetime(facts, tick_ns).exact_ns } else { 0 }
 }
 
 /// User and command of a process that ended, and what is probably not counted [ns].

@@ -47,6 +47,8 @@ pub struct Kernel {
     pub is_mute: bool,
     /// Processes that take in the orphans among those below them.
     pub subreapers: BTreeSet<i32>,
+    /// Processes that have ended and that nobody has waited for yet.
+    pub zombies: BTreeSet<i32>,
 }
 
 impl Kernel {
@@ -76,6 +78,7 @@ impl Kernel {
             ended_lately: Vec::new(),
             is_mute: false,
             subreapers: BTreeSet::new(),
+            zombies: BTreeSet::new(),
         }
     }
 
@@ -201,7 +204,7 @@ impl Kernel {
         Some(Facts {
             stat: ProcessStat {
                 pid,
-                state: b'S',
+                state: if self.zombies.contains(&pid) { b'Z' } else { b'S' },
                 parent: process.parent,
                 session: pid,
                 user_ticks: process.run_ns / TICK_NS,
