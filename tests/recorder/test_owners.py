@@ -62,8 +62,8 @@ def start(load, program, name, number, group):
     line, becomes_user = command(load, program, name, number, group)
     join = [] if load == "server" else ["echo 0 > $0"]
     drop = [] if becomes_user else [f"setpriv --reuid {number} --regid {number} --clear-groups"]
-    # The orphans of one user are waited for at once, so that no scan sees them; those of another when the init
-    # of this machine does.
+    # The orphans of one user are waited for at once, so that no scan sees them; those of another when the
+    # init of this machine does.
     first = [str(program), "reap"] if load == "orphans" else []
     steps = "; ".join([*join, " ".join(["exec", *first, *drop, '"$@"'])])
     script = f"({steps}); read forever"

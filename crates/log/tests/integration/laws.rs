@@ -445,8 +445,8 @@ fn a_user_may_have_worked_while_a_sample_was_read() {
         rows[0][schema.position("cpu_exact_s").unwrap()] = Value::F64(5.0);
         let users = json!({"reading_max_s": reading_max_s});
         write(&dir, json!({"cpus": 2}), json!({"users": users}), &tables);
-        let found = laws(&Log::open(&dir).unwrap().check().unwrap());
-        assert_eq!(found.contains(&"possible_amount"), is_found, "{reading_max_s}: {found:?}");
+        let defects = Log::open(&dir).unwrap().check().unwrap();
+        assert_eq!(laws(&defects).contains(&"possible_amount"), is_found, "{reading_max_s}: {defects:?}");
     }
 }
 
