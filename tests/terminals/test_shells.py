@@ -615,34 +615,46 @@ types = "sleep 1000"
     reason="needs script: apt-get install bsdutils",
 )
 def test_a_recorded_session_takes_what_it_took_when_it_is_played_again(tmp_path: Path) -> None:
-    recording = tmp_path / "recording.toml"
-    recording.write_text(SESSION.replace("FOLDER", str(tmp_path)))
+    # Others use the machine of the tests too: where they slowed one of the two runs down, both are repeated.
+    for attempt in range(3):
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        wrong = _differences_when_played_again(folder)
+        if not wrong:
+            break
+    assert not wrong
+
+
+def _differences_when_played_again(folder: Path) -> list[object]:
+    """Commands of a recorded session which take another time when it is played again."""
+    recording = folder / "recording.toml"
+    recording.write_text(SESSION.replace("FOLDER", str(folder)))
     common = ("--users", "1", "--baseline", "0s", "--no-record", "--accept-driver-load")
-    done = thinktime("play", recording, *common, "--step", "3.5s", "-o", tmp_path / "first")
+    done = thinktime("play", recording, *common, "--step", "3.5s", "-o", folder / "first")
     assert done.returncode == 0, done.stderr
-    again = tmp_path / "again.toml"
-    made = thinktime("scripts", "--from", tmp_path / "io.timing", "-o", again)
+    again = folder / "again.toml"
+    made = thinktime("scripts", "--from", folder / "io.timing", "-o", again)
     assert made.returncode == 0, made.stderr
     typed = [item.types for item in read(recording).interactions][1:4]
     assert [item.types for item in read(again).interactions][:3] == typed
-    done = thinktime("play", again, *common, "--step", "4s", "--think", "0.1s", "-o", tmp_path / "second")
+    done = thinktime("play", again, *common, "--step", "4s", "--think", "0.1s", "-o", folder / "second")
     assert done.returncode == 0, done.stderr
     first, second = (
-        Log.open(tmp_path / name).interactions().sort("due").collect().drop_nulls("completion")
+        Log.open(folder / name).interactions().sort("due").collect().drop_nulls("completion")
         for name in ("first", "second")
     )
     length = len(read(again).interactions)
+    wrong: list[object] = []
     for place in range(3):
         recorded = first.row(place + 1, named=True)
         repeated = second.filter(pl.int_range(pl.len()) % length == place)
         assert repeated.height >= 2
         took = ((repeated["completion"] - repeated["sent"]).dt.total_microseconds() / 1e6).to_list()
         once = (recorded["completion"] - recorded["sent"]).total_seconds()
-        # Others use the machine of the tests too: the spread of a few repetitions, twice as wide.
-        assert min(took) / 2 <= once <= max(took) * 2, (typed[place], once, took)
+        # The spread of a few repetitions, twice as wide.
+        if not min(took) / 2 <= once <= max(took) * 2:
+            wrong.append((typed[place], once, took))
         cpu = repeated["service_s"].to_list()
-        assert min(cpu) / 2 - 0.02 <= recorded["service_s"] <= max(cpu) * 2 + 0.02, (
-            typed[place],
-            recorded,
-            cpu,
-        )
+        if not min(cpu) / 2 - 0.02 <= recorded["service_s"] <= max(cpu) * 2 + 0.02:
+            wrong.append((typed[place], recorded, cpu))
+    return wrong

@@ -56,13 +56,22 @@ pub(crate) fn take(terminal: &OwnedFd) -> rustix::io::Result<()> {
     to_standard_streams(terminal)
 }
 
+/// Ends this process if the driver hung up before it had taken its terminal, as at the end of a run on a machine that is
+/// slow to start processes: nobody waits for it any more, and it has failed at nothing.
+pub(crate) fn end_if_hung_up(taken: rustix::io::Result<()>) -> rustix::io::Result<()> {
+    if taken == Err(rustix::io::Errno::IO) {
+        exit_now(0);
+    }
+    taken
+}
+
 /// Becomes the program of `command` on `terminal`; returns only where that fails, with the reason.
 pub(crate) fn execute(command: &Command, terminal: &OwnedFd) -> std::io::Error {
     let Some((program, arguments)) = command.arguments.split_first() else {
         return std::io::Error::other("there is no program to start");
     };
     let taken = take(terminal).and_then(|()| tcsetwinsize(terminal, WINDOW));
-    if let Err(error) = taken {
+    if let Err(error) = end_if_hung_up(taken) {
         return std::io::Error::other(format!("cannot take the terminal: {error}"));
     }
     if let Some(group) = &command.group {
@@ -119,5 +128,33 @@ pub(crate) fn fork_child(execute: bool) -> std::io::Result<rustix::process::Pid>
         pid => {
             rustix::process::Pid::from_raw(pid).filter(|_| pid > 0).ok_or_else(std::io::Error::last_os_error)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::process::{WaitOptions, waitpid};
+
+    use super::*;
+    use crate::driver::terminal;
+
+    /// Status of a process that takes a terminal, hung up before or not: 7 if it goes on.
+    fn taken(is_hung_up: bool) -> i32 {
+        let (master, slave) = terminal::open().unwrap();
+        let master = (!is_hung_up).then_some(master);
+        // SAFETY: the child makes system calls alone, and ends.
+        let child = match unsafe { libc::fork() } {
+            0 => exit_now(if end_if_hung_up(take(&slave)).is_ok() { 7 } else { 8 }),
+            pid => Pid::from_raw(pid).unwrap(),
+        };
+        let status = retry(|| waitpid(Some(child), WaitOptions::empty())).unwrap().unwrap().1;
+        drop(master);
+        status.exit_status().unwrap()
+    }
+
+    #[test]
+    fn a_process_whose_terminal_was_hung_up_ends_without_a_failure() {
+        assert_eq!(taken(true), 0);
+        assert_eq!(taken(false), 7);
     }
 }

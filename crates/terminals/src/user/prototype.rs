@@ -16,7 +16,7 @@ use crate::driver::terminal::PROMPT;
 use crate::load::random::{Part, Stream};
 use crate::load::workload::{BLOCK_BYTES, Class, LINE_CHARACTERS};
 use crate::nursery::message::{Program, Report, Service};
-use crate::nursery::process::{exit_now, patient, retry, take};
+use crate::nursery::process::{end_if_hung_up, exit_now, patient, retry, take};
 use crate::user::compute::{nanoseconds, spin};
 use crate::user::memory::{Array, touch_fresh};
 use crate::user::usage::Usage;
@@ -53,7 +53,7 @@ pub(crate) fn run(
     terminal: OwnedFd,
     report: BorrowedFd<'_>,
 ) -> Result<(), String> {
-    take(&terminal).map_err(|error| format!("cannot take the terminal: {error}"))?;
+    end_if_hung_up(take(&terminal)).map_err(|error| format!("cannot take the terminal: {error}"))?;
     drop(terminal);
     for group in &program.groups {
         // 0 is this process.
