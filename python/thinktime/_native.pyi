@@ -5,6 +5,7 @@ from typing import Any, Literal, TypedDict, final
 from typing_extensions import NotRequired
 
 __all__ = [
+    "SOURCES",
     "ArrowTable",
     "NativeLog",
     "NativeLogError",
@@ -98,6 +99,8 @@ class NativeLogWriter:
     def set(self, key: str, value: Any) -> None: ...
     def seal(self) -> None: ...
     def finish(self, end_us: int | None) -> None: ...
+
+SOURCES: str
 
 def vocabulary() -> list[_Table]: ...
 def machine_schema() -> dict[str, Any]: ...

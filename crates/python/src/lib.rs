@@ -20,6 +20,7 @@ mod theory;
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("SOURCES", env!("THINKTIME_SOURCES"))?;
     live::register(module)?;
     log::register(module)?;
     quantities::register(module)?;

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import thinktime
+from thinktime import _native
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +19,7 @@ class Identity:
     version: str
     """As of `thinktime --version`."""
     sources: str
-    """Digest of all Python files of the package: two states of one version differ."""
+    """Digest of the sources of the package, Python and Rust: two states of one version differ."""
 
     def beside(self, other: Identity) -> str:
         """What this one is, to somebody who has `other`."""
@@ -29,7 +30,7 @@ class Identity:
 def identity() -> Identity:
     """Identity of the thinktime that runs here."""
     folder = Path(thinktime.__file__).parent
-    digest = hashlib.blake2b(digest_size=16)
+    digest = hashlib.blake2b(_native.SOURCES.encode(), digest_size=16)
     for path in sorted(folder.rglob("*.py")):
         content = path.read_bytes()
         digest.update(f"{path.relative_to(folder).as_posix()} {len(content)} ".encode())

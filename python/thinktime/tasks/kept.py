@@ -8,11 +8,9 @@ import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import thinktime
 from thinktime.errors import InputError, WorkError
 from thinktime.tasks.files import Files, packed, unpacked
 from thinktime.tasks.identity import identity
@@ -21,7 +19,7 @@ from thinktime.tasks.identity import identity
 class Kept:
     """Results in a folder, each named by the digest of what determines it.
 
-    The sources and the native module of this thinktime are part of the name: another one computes anew, and
+    The sources of this thinktime are part of the name: another one computes anew, and
     leaves what is there alone.
 
     Parameters
@@ -46,7 +44,7 @@ class Kept:
 
     def place(self, of: Mapping[str, object]) -> Path:
         """File of the result that `of` determines; the folder of its files has no ending."""
-        text = json.dumps([of, asdict(identity()), _native_digest()], sort_keys=True, default=repr)
+        text = json.dumps([of, asdict(identity())], sort_keys=True, default=repr)
         return self.folder / f"{hashlib.blake2b(text.encode(), digest_size=16).hexdigest()}.json"
 
     def value(self, of: Mapping[str, object]) -> Any:
@@ -92,10 +90,3 @@ class Kept:
             part.replace(place)
         except OSError as error:
             raise WorkError(f"{error.filename or place}: cannot be written: {error.strerror}") from None
-
-
-@cache
-def _native_digest() -> str:
-    """Digest of the native module, in which simulations run."""
-    (path,) = Path(thinktime.__file__).parent.glob("_native*.so")
-    return hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
