@@ -256,7 +256,7 @@ def test_every_chart_is_what_its_schema_wants(report: Document) -> None:
 
     for section in report.sections:
         for figure in section.figures:
-            altair.Chart.from_dict({**figure.chart(), "config": {}}, validate=True)
+            altair.TopLevelSpec.validate({**figure.chart(), "config": {}})
 
 
 def test_a_report_needs_a_log() -> None:
