@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from selenium import webdriver
 
+import shared
 from browser import made
 from browser.made import Open
 from thinktime import reports
@@ -81,16 +82,13 @@ def opened(browser: webdriver.Chrome) -> Open:
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of the pages: one for all workers of a run, each of which takes what another has made."""
-    base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "pages"
-    folder.mkdir(exist_ok=True)
-    return folder
+    """Folder of the pages, for all workers."""
+    return shared.folder(tmp_path_factory, "pages")
 
 
 @pytest.fixture(scope="session")
 def played(folder: Path) -> Path:
-    return made.once(folder / "played", lambda: made.played_log(folder))
+    return shared.once(folder / "played", lambda: made.played_log(folder))
 
 
 @pytest.fixture(scope="session")
@@ -101,14 +99,14 @@ def report(played: Path) -> Document:
 
 @pytest.fixture(scope="session")
 def report_page(request: pytest.FixtureRequest, folder: Path) -> Path:
-    return made.once(
+    return shared.once(
         folder / "report.html", lambda: made.report_page(request.getfixturevalue("report"), folder)
     )
 
 
 @pytest.fixture(scope="session")
 def study_page(folder: Path) -> Path:
-    return made.once(folder / "study.html", lambda: made.study_page(folder))
+    return shared.once(folder / "study.html", lambda: made.study_page(folder))
 
 
 @pytest.fixture(scope="session")
@@ -141,6 +139,6 @@ def page_of(request: pytest.FixtureRequest, folder: Path) -> Callable[[str], Pat
     def page(kind: str) -> Path:
         if kind in ("report", "study"):
             return makers[kind]()
-        return made.once(folder / f"{kind}.html", makers[kind])
+        return shared.once(folder / f"{kind}.html", makers[kind])
 
     return page

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -91,17 +90,6 @@ def unfold(browser: webdriver.Chrome) -> None:
         )
         if folded != "details":  # the data of the figures make the page longer than the window
             drawn(browser)
-
-
-def once(path: Path, make: Callable[[], Path]) -> Path:
-    """`path`, which the first that asks for it makes, of all processes; the others wait until it is there."""
-    with path.with_name(f"{path.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        mark = path.with_name(f"{path.name}.made")
-        if not mark.exists():
-            assert make() == path
-            mark.touch()
-    return path
 
 
 def played_log(folder: Path) -> Path:

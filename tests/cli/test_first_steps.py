@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from called import thinktime as run
 from thinktime.cli import COMMANDS
 from thinktime.log import Log
 from thinktime.sources.simulated import simulate
@@ -17,7 +18,8 @@ from thinktime.sources.simulated import simulate
 CODE = "import sys; sys.argv[0] = 'thinktime'; from thinktime.cli import main; main()"
 
 
-def run(*arguments: object, **how: object) -> subprocess.CompletedProcess[str]:
+def program(*arguments: object, **how: object) -> subprocess.CompletedProcess[str]:
+    """The program in a process of its own."""
     command = [sys.executable, "-c", CODE, *map(str, arguments)]
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | how
     return subprocess.run(command, text=True, stdin=subprocess.DEVNULL, check=False, **streams)
@@ -33,7 +35,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_alone_it_names_three_commands_to_begin_with() -> None:
-    done = run()
+    done = program()
     assert done.returncode == 0
     assert done.stderr == ""
     assert len(done.stdout.splitlines()) < 10
@@ -70,7 +72,7 @@ def test_an_unknown_ending_is_refused(command: list[str], name: str, log: Path, 
 @pytest.mark.parametrize("arguments", [["systems"], ["systems", "--format", "json"], ["--help"], []])
 def test_a_full_disk_behind_standard_output_is_an_error(arguments: list[str]) -> None:
     with open("/dev/full", "w") as full:
-        done = run(*arguments, stdout=full)
+        done = program(*arguments, stdout=full)
     assert done.returncode == 1
     assert done.stderr.startswith("thinktime: standard output: cannot be written: No space left")
     assert len(done.stderr.splitlines()) == 1
@@ -85,7 +87,7 @@ def test_quiet_leaves_answers_and_errors(tmp_path: Path) -> None:
 
 
 def test_the_program_names_itself_once() -> None:
-    done = run("simulate", "apl36")
+    done = program("simulate", "apl36")
     assert done.returncode == 2
     assert done.stderr.count("thinktime:") == 1
     assert 'did you mean "apl360"' in done.stderr
@@ -143,7 +145,7 @@ def test_logs_agree_with_the_log(log: Path) -> None:
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_has_a_script_for_each_shell(shell: str) -> None:
     environment = os.environ | {"_THINKTIME_COMPLETE": f"source_{shell}"}
-    done = run(env=environment)
+    done = program(env=environment)
     assert done.returncode == 0, done.stderr
     assert f"complete_{shell}" in done.stdout
 
@@ -155,7 +157,7 @@ def test_completion_offers_commands(shell: str) -> None:
         "_TYPER_COMPLETE_ARGS": "thinktime re",
         "_TYPER_COMPLETE_FISH_ACTION": "get-args",
     }
-    done = run(env=environment)
+    done = program(env=environment)
     for name in COMMANDS:
         assert (name in done.stdout) == name.startswith("re")
 

@@ -9,13 +9,20 @@ from pathlib import Path
 import pytest
 from documented import LOGS, ROOT
 
+import shared
 import thinktime
 
 
 @pytest.fixture(scope="session")
 def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder with a log of each name; a test works on a copy of it."""
-    folder = tmp_path_factory.mktemp("logs")
+    """Folder with a log of each name, for all workers; a test works on a copy of it."""
+    folder = shared.folder(tmp_path_factory, "documented") / "logs"
+    return shared.once(folder, lambda: written(folder))
+
+
+def written(folder: Path) -> Path:
+    """The folder, with a log of each name."""
+    folder.mkdir()
     plan = thinktime.Plan(
         workload=thinktime.workload("mixed"),
         users="4..8..4",

@@ -2,13 +2,12 @@
 
 import csv
 import io
-import subprocess
-import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from called import thinktime
 from thinktime import cli
 from thinktime.analyses.experiment import words
 from thinktime.cli.experiment import command
@@ -51,9 +50,8 @@ ALL = [pytest.param(path, marks=pytest.mark.thorough if path.stem in LONG else (
 def made(request, tmp_path_factory):
     """A design, and its runs with three replications."""
     folder = tmp_path_factory.mktemp("runs") / request.param.stem
-    main = "from thinktime.cli import main; main()"
     arguments = ["experiment", request.param, "--runs", folder, "--replications", "3", "--format", "csv"]
-    done = subprocess.run([sys.executable, "-c", main, *arguments], capture_output=True, text=True)
+    done = thinktime(*arguments)
     assert done.returncode == 0, done.stderr
     return request.param, folder, done.stdout
 

@@ -10,7 +10,9 @@ import pytest
 import synthetic_machine
 
 import thinktime
+from thinktime import reports
 from thinktime.analyses import QUESTIONS
+from thinktime.documents.document import Document
 from thinktime.log import Log
 from thinktime.sources.importers import import_file
 from thinktime.sources.simulated import record, simulate
@@ -30,6 +32,12 @@ def answers(log: Log) -> Answers:
 def log(tmp_path_factory: pytest.TempPathFactory) -> Log:
     """Log of the synthetic machine, 12 users."""
     return Log.open(synthetic_machine.write(tmp_path_factory.mktemp("synthetic") / "log"))
+
+
+@pytest.fixture(scope="session")
+def report(log: Log) -> Document:
+    """Report of `log`."""
+    return reports.build([log])
 
 
 @pytest.fixture(scope="session")

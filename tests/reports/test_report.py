@@ -14,6 +14,7 @@ from test_renderers import Page
 
 from thinktime import reports
 from thinktime.analyses import QUESTIONS, Question
+from thinktime.documents.document import Document
 from thinktime.documents.render import render
 from thinktime.log import Log, LogWriter, vocabulary
 
@@ -22,8 +23,8 @@ FORMS: tuple[reports.Form, ...] = ("text", "json", "csv", "html")
 
 
 @pytest.fixture(scope="module")
-def parsed(log: Log) -> dict[str, Any]:
-    return json.loads(render(reports.build([log]), "json"))
+def parsed(report: Document) -> dict[str, Any]:
+    return json.loads(render(report, "json"))
 
 
 def table(parsed: dict[str, Any], name: str) -> list[dict[str, Any]]:
@@ -64,21 +65,19 @@ def test_every_analysis_has_its_section(parsed: dict[str, Any]) -> None:
 
 
 @pytest.fixture(scope="module")
-def twice(log: Log) -> tuple[reports.Document, reports.Document]:
-    return reports.build([log]), reports.build([Log.open(log.path)])
+def twice(report: Document, log: Log) -> tuple[Document, Document]:
+    return report, reports.build([Log.open(log.path)])
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_same_log_gives_the_same_bytes(
-    form: reports.Form, twice: tuple[reports.Document, reports.Document]
-) -> None:
+def test_the_same_log_gives_the_same_bytes(form: reports.Form, twice: tuple[Document, Document]) -> None:
     first, again = (render(report, form) for report in twice)
     assert first == again
 
 
-def test_golden(log: Log, request: pytest.FixtureRequest) -> None:
+def test_golden(report: Document, request: pytest.FixtureRequest) -> None:
     """Did it change? Whether it is right is asked by the other tests. `--update-golden` writes it anew."""
-    made = render(reports.build([log]), "text")
+    made = render(report, "text")
     path = GOLDEN / "synthetic.txt"
     if request.config.getoption("--update-golden"):
         path.write_text(made, encoding="utf-8")
@@ -209,48 +208,55 @@ def test_ticks_within_chance_are_not_complained_of(tmp_path: Path) -> None:
     assert not any("clock tick" in item.text for item in document.findings)
 
 
-def test_several_logs_stand_beside_each_other(log: Log, tmp_path: Path) -> None:
-    other = write(tmp_path / "other", samples(40, user_s=[0.5] * 40, idle_s=[0.5] * 40))
-    document = reports.build([log, other])
-    names = [section.name for section in document.sections]
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> Log:
+    path = tmp_path_factory.mktemp("other") / "log"
+    return write(path, samples(40, user_s=[0.5] * 40, idle_s=[0.5] * 40))
+
+
+@pytest.fixture(scope="module")
+def both(log: Log, other: Log) -> Document:
+    """Report of two logs."""
+    return reports.build([log, other])
+
+
+def test_several_logs_stand_beside_each_other(both: Document) -> None:
+    names = [section.name for section in both.sections]
     assert len(names) == len(set(names))
-    groups = {section.group.split(":")[0] for section in document.sections}
+    groups = {section.group.split(":")[0] for section in both.sections}
     assert groups - {"The logs compared"} == {"Log 1", "Log 2"}
-    page = Page(render(document, "html"))
+    page = Page(render(both, "html"))
     ids = [attrs["id"] for _, attrs in page.elements if "id" in attrs]
     assert len(ids) == len(set(ids))
 
 
-def test_a_comparison_begins_with_what_was_compared(log: Log, tmp_path: Path) -> None:
+def test_a_comparison_begins_with_what_was_compared(both: Document, other: Log, tmp_path: Path) -> None:
     """Then what was found in each log, what is true of both once; next steps last, each with its place."""
-    other = write(tmp_path / "other", samples(40, user_s=[0.5] * 40, idle_s=[0.5] * 40))
-    document = reports.build([log, other])
-    compared = [section for section in document.sections if section.group == "The logs compared"]
+    compared = [section for section in both.sections if section.group == "The logs compared"]
     assert compared
-    said = [item.text for item in document.findings]
+    said = [item.text for item in both.findings]
     assert said[: len(compared)] == [section.summary[0] for section in compared]
     assert all(text.startswith(("Log 1: ", "Log 2: ", "Both logs: ")) for text in said[len(compared) :])
-    steps = [item.tone == "next" for item in document.findings]
+    steps = [item.tone == "next" for item in both.findings]
     assert steps == sorted(steps)
-    places = {section.name for section in document.sections}
-    assert {item.section for item in document.findings if item.section} <= places
+    places = {section.name for section in both.sections}
+    assert {item.section for item in both.findings if item.section} <= places
     same = reports.build([other, write(tmp_path / "same", samples(40, user_s=[0.5] * 40, idle_s=[0.5] * 40))])
     of_logs = [item.text for item in same.findings if item.text.startswith(("Log ", "Both "))]
     assert of_logs
     assert all(text.startswith("Both logs: ") for text in of_logs)
 
 
-def test_every_chart_is_what_its_schema_wants(log: Log) -> None:
+def test_every_chart_is_what_its_schema_wants(report: Document) -> None:
     """Pages are written without this check, which takes longer than all else.
 
     The looks of all charts are left out: no background, and colours by names of the page, are beyond it.
     """
     import altair
 
-    document = reports.build([log])
-    for section in document.sections:
+    for section in report.sections:
         for figure in section.figures:
-            altair.Chart.from_dict({**figure.chart(), "config": {}}, validate=True)
+            altair.TopLevelSpec.validate({**figure.chart(), "config": {}})
 
 
 def test_a_report_needs_a_log() -> None:

@@ -1,28 +1,24 @@
 """The width of text: that of the terminal, so that no line of a report is broken by it."""
 
 import fcntl
+import io
 import os
 import pty
 import struct
-import subprocess
-import sys
 import termios
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
-from thinktime import reports
+from called import thinktime
 from thinktime.analyses import QUESTIONS
 from thinktime.cli import destination, run
 from thinktime.documents.document import Column, Section, Table
 from thinktime.documents.render import render, render_section
 from thinktime.sources.simulated import find, systems
-
-CLI = [sys.executable, "-c", "from thinktime.cli import main; main()"]
-
-
-def without_columns():
-    return {name: value for name, value in os.environ.items() if name != "COLUMNS"}
 
 
 def widest(text):
@@ -33,21 +29,26 @@ def on_terminal(columns, *arguments, stream="stdout"):
     """What a command prints on a terminal of so many columns."""
     controller, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, stream: terminal}
-    with subprocess.Popen([*CLI, *arguments], **streams, env=without_columns()) as running:
-        os.close(terminal)
-        text = b""
-        while True:
-            try:
-                read = os.read(controller, 65536)
-            except OSError:  # the terminal of a program that has ended
-                break
-            if not read:
-                break
-            text += read
+    with ThreadPoolExecutor(1) as reader, mock.patch.dict(os.environ), open(terminal, "w") as screen:
+        os.environ.pop("COLUMNS", None)
+        text = reader.submit(everything, controller)
+        streams = {"stdout": io.StringIO(), "stderr": io.StringIO(), stream: screen}
+        with redirect_stdout(streams["stdout"]), redirect_stderr(streams["stderr"]):
+            status = run(arguments)
+        screen.close()
+        shown = text.result()
     os.close(controller)
-    assert running.returncode == 0
-    return text.decode().replace("\r\n", "\n")
+    assert status == 0
+    return shown.decode().replace("\r\n", "\n")
+
+
+def everything(controller):
+    """What is written to a terminal until nobody has it open."""
+    text = b""
+    with suppress(OSError):  # the end of a terminal is an error
+        while read := os.read(controller, 65536):
+            text += read
+    return text
 
 
 @pytest.mark.parametrize("columns", [80, 132])
@@ -65,10 +66,9 @@ def test_the_width_is_what_columns_asks_for_and_a_file_has_its_own(monkeypatch, 
         assert destination.width(tmp_path / "report.txt") == 100
 
 
-def test_a_report_fits_80_columns_and_uses_what_there_is(log):
-    document = reports.build([log])
+def test_a_report_fits_80_columns_and_uses_what_there_is(report):
     for columns in (40, 80, 100, 200):
-        assert columns - 16 < widest(render(document, "text", columns)) <= columns
+        assert columns - 16 < widest(render(report, "text", columns)) <= columns
 
 
 def test_a_long_first_cell_goes_on_in_the_next_line():
@@ -92,30 +92,26 @@ def _heading(section):
     return f"{section.label.capitalize()}: " if section.not_applicable else section.title
 
 
-def test_a_report_on_a_terminal_is_its_first_screen_and_all_on_demand(log):
-    document = reports.build([log])
+def test_a_report_on_a_terminal_is_its_first_screen_and_all_on_demand(log, report):
     short = on_terminal(80, "report", str(log.path))
     # Commands to be copied are not broken.
     assert widest("\n".join(line for line in short.splitlines() if "thinktime report" not in line)) <= 80
     words = " ".join(short.split())
-    for finding in document.findings:
+    for finding in report.findings:
         assert " ".join(finding.text.split()) in words
-    for item in document.highlights:
+    for item in report.highlights:
         assert item.label in words
-    assert not any(section.title in short for section in document.sections)
+    assert not any(section.title in short for section in report.sections)
     assert short.rstrip().endswith("-o report.html")
     whole = on_terminal(80, "report", str(log.path), "--all")
-    assert all(_heading(section) in whole for section in document.sections)
+    assert all(_heading(section) in whole for section in report.sections)
 
 
 @pytest.mark.thorough
-def test_a_report_in_a_pipe_is_whole_unless_it_is_to_be_short(log):
-    document = reports.build([log])
-    piped = subprocess.run([*CLI, "report", str(log.path)], capture_output=True, text=True, check=True).stdout
-    assert all(_heading(section) in piped for section in document.sections)
-    asked = subprocess.run(
-        [*CLI, "report", str(log.path), "--short"], capture_output=True, text=True, check=True
-    ).stdout
+def test_a_report_in_a_pipe_is_whole_unless_it_is_to_be_short(log, report):
+    piped = thinktime("report", log.path).stdout
+    assert all(_heading(section) in piped for section in report.sections)
+    asked = thinktime("report", log.path, "--short").stdout
     assert len(asked.splitlines()) < len(piped.splitlines()) / 4
 
 
@@ -124,8 +120,7 @@ def test_progress_is_shown_on_a_terminal_alone(log):
     # Which of them is on the line when it is drawn anew depends on the machine.
     assert any(f": {question.name}" in shown for question in QUESTIONS)
     assert on_terminal(80, "-q", "report", str(log.path), stream="stderr") == ""
-    done = subprocess.run([*CLI, "report", str(log.path)], capture_output=True, text=True, check=True)
-    assert done.stderr == ""
+    assert thinktime("report", log.path).stderr == ""
 
 
 @pytest.mark.parametrize("name", [system.name for system in systems()])

@@ -3,12 +3,11 @@
 import itertools
 import json
 import random
-import subprocess
-import sys
 
 import pytest
 from sar_text import FIXTURES, Text, cpu_line, import_sar, seconds
 
+from called import thinktime
 from thinktime.analyses.overhead import analysis as overhead
 from thinktime.log import Log
 
@@ -16,11 +15,6 @@ NAMES = ("rates", "throughput", "response", "service", "overhead", "saturation",
 FORK_S, SWITCH_S, BASE_S = 400e-6, 5e-6, 0.01
 STEP_S = 10
 INTERVALS = 400
-
-
-def thinktime(*arguments):
-    command = [sys.executable, "-c", "from thinktime.cli import main; main()", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
 
 
 def known_costs():

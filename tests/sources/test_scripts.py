@@ -3,8 +3,6 @@
 import csv
 import json
 import random
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import thinktime
+from called import thinktime as thinktime_
 from thinktime.errors import InputError
 from thinktime.log.design import Design
 from thinktime.log.runs import Runs
@@ -43,11 +42,6 @@ think = { kind = "uniform", low = 1, high = 3 }
 multics = { cpu = 0.02, lines = 0 }
 """
 SMALL = {"users": 3, "length": 300, "warm_up": 60}
-
-
-def thinktime_(*arguments, **options):
-    command = [sys.executable, "-c", "from thinktime.cli import main; main()", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, **options)
 
 
 def published(name):

@@ -7,27 +7,26 @@ import json
 import math
 import re
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from checks import QUARTER_OF_AN_HOUR, cells, visible_words
 
+import called
+from thinktime.documents.document import Document
 from thinktime.documents.render import arranged, render
 from thinktime.errors import InputError
 from thinktime.studies import cells_render, load
 from thinktime.studies.laboratory import Settings
 from thinktime.studies.paper import Part
 from thinktime.studies.study import Chapter, Outcome, Study, run
-from thinktime.studies.study_report import report
 
 NAME = "anderson-sargent-1974"
 
 
 def command(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    called = [sys.executable, "-c", "from thinktime.cli import main; main()", "study", *arguments]
-    return subprocess.run(called, capture_output=True, text=True, stdin=subprocess.DEVNULL, cwd=cwd)
+    return called.thinktime("study", *arguments, cwd=cwd)
 
 
 def test_every_cell_is_computed_whether_it_is_printed_or_not(outcome: Outcome) -> None:
@@ -107,8 +106,7 @@ def test_json_has_exactly_the_fields_of_cells_and_claims(outcome: Outcome) -> No
         assert item["holds"] in {True, False, None}
 
 
-def test_every_form_says_the_same(outcome: Outcome) -> None:
-    document = report(outcome)
+def test_every_form_says_the_same(outcome: Outcome, document: Document) -> None:
     text, page = render(document, "text"), render(document, "html")
     assert "✓ agrees" in text
     assert "nan" not in re.findall(r"\b\w+\b", text)
@@ -125,9 +123,8 @@ def test_every_form_says_the_same(outcome: Outcome) -> None:
     assert [float(row["ours"]) for row in rows] == [figure.ours for figure in outcome.cells]
 
 
-def test_the_page_answers_the_question_of_its_title(outcome: Outcome) -> None:
+def test_the_page_answers_the_question_of_its_title(outcome: Outcome, document: Document) -> None:
     """Three sentences with figures and intervals, none of them a verdict in place of an answer."""
-    document = report(outcome)
     said = [finding.text for finding in document.findings if finding.tone != "warning"]
     assert len(said) == 3
     quick = [finding.text for finding in document.findings if finding.tone == "warning"]
@@ -140,32 +137,31 @@ def test_the_page_answers_the_question_of_its_title(outcome: Outcome) -> None:
     assert f"{longer['modified'].value:.2f}" in said[0]
 
 
-def test_a_page_is_read_in_a_quarter_of_an_hour(outcome: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_is_read_in_a_quarter_of_an_hour(document: Document, monkeypatch: pytest.MonkeyPatch) -> None:
     """The canary: with nothing folded, the same page takes more."""
-    document = report(outcome)
     assert visible_words(render(document, "html")) <= QUARTER_OF_AN_HOUR
     monkeypatch.setattr(arranged, "WORDS_SHOWN", 1_000_000)
     unfolded = [replace(section, folded=False) for section in document.sections]
     assert visible_words(render(replace(document, sections=tuple(unfolded)), "html")) > QUARTER_OF_AN_HOUR
 
 
-def test_terms_are_explained_once_where_they_first_stand(outcome: Outcome) -> None:
-    text = " ".join(render(report(outcome), "text").split())
+def test_terms_are_explained_once_where_they_first_stand(outcome: Outcome, document: Document) -> None:
+    text = " ".join(render(document, "text").split())
     for term in outcome.study.paper.terms:
         found = text.count(f"({term.means})")
         assert found <= 1
         assert found or term.word not in text
 
 
-def test_no_two_tables_of_a_page_have_one_name(outcome: Outcome) -> None:
+def test_no_two_tables_of_a_page_have_one_name(document: Document) -> None:
     """Numbers of the text stand in several sections, and each must show its own."""
-    names = [table.name for _, table in report(outcome).tables()]
+    names = [table.name for _, table in document.tables()]
     assert len(names) == len(set(names))
     assert sum("facts" in name for name in names) > 1
 
 
-def test_all_figures_of_the_paper_are_drawn(outcome: Outcome) -> None:
-    titles = " ".join(figure.title for section in report(outcome).sections for figure in section.figures)
+def test_all_figures_of_the_paper_are_drawn(document: Document) -> None:
+    titles = " ".join(figure.title for section in document.sections for figure in section.figures)
     assert {int(number) for number in re.findall(r"\(Figure (\d+)\)", titles)} == set(range(1, 12))
 
 
@@ -248,4 +244,3 @@ def test_bad_usage_is_status_2_with_a_remedy(arguments: tuple[str, ...], message
     done = command(*arguments)
     assert done.returncode == 2
     assert message in done.stderr
-    assert "Traceback" not in done.stderr

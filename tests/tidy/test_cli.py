@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import called
 import thinktime.cli
 from thinktime.analyses import QUESTIONS
 from thinktime.cli import COMMANDS
@@ -27,11 +28,11 @@ def test_help_has_examples(name):
 
 
 def test_help_of_every_analysis_has_examples():
-    listed = run("analyse", "--help").stdout
+    listed = called.thinktime("analyse", "--help").stdout
     names = [question.name for question in QUESTIONS]
     for name in names:
         assert f"  {name} " in listed
-    done = [run("analyse", name, "--help") for name in names]
+    done = [called.thinktime("analyse", name, "--help") for name in names]
     for name, each in zip(names, done, strict=True):
         assert each.returncode == 0, each.stderr
         assert f"thinktime analyse {name} " in each.stdout.partition("Examples:")[2]

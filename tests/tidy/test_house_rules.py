@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,9 +32,15 @@ def sources(*endings: str) -> list[Path]:
     return [path for path in tracked() if path.suffix in endings]
 
 
+@cache
+def nodes(source: str) -> tuple[ast.AST, ...]:
+    """Syntax of a Python file, which several rules look at."""
+    return tuple(ast.walk(ast.parse(source)))
+
+
 def long_python_functions(path: Path) -> list[str]:
     long = []
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path.read_text()):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             documented = ast.get_docstring(node) is not None
             docstring = node.body[0].end_lineno - node.body[0].lineno + 1 if documented else 0
@@ -58,7 +65,7 @@ def long_rust_functions(path: Path) -> list[str]:
 def many_parameters(path: Path) -> list[str]:
     """Functions with more parameters than a caller can keep apart; commands are exempt."""
     many = []
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path.read_text()):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             arguments = node.args
             given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
@@ -71,7 +78,7 @@ def many_parameters(path: Path) -> list[str]:
 def positional_calls(path: Path) -> list[str]:
     """Calls of classes with `POSITIONAL_MAX` or more positional arguments."""
     calls = []
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path.read_text()):
         if isinstance(node, ast.Call):
             named = getattr(node.func, "id", getattr(node.func, "attr", ""))
             count = sum(not isinstance(item, ast.Starred) for item in node.args)

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,7 @@ ROOMS = {
 STATS_LIBRARIES = {"numpy", "scipy"}
 
 
+@cache
 def imports_of(path: Path) -> set[str]:
     """Dotted names that a module imports, anywhere in it."""
     names = set()

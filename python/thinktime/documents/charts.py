@@ -2,6 +2,8 @@
 
 A colour is the name of a meaning (`user`, `system`, `disk`) and becomes the CSS variable of that name,
 so that one specification serves all pages. The page, or `at_width` without a browser, fills in widths.
+
+A channel is given by its class: for a plain text, Altair would look through all of its classes each time.
 """
 
 from __future__ import annotations
@@ -142,9 +144,9 @@ def stack(
         .encode(
             x=_x(x, "t", nice=False),
             y=_y(y, "high", stack=None),
-            y2="low:Q",
+            y2=alt.Y2("low:Q"),
             color=_colours("part", series),
-            detail="segment:N",
+            detail=alt.Detail("segment:N"),
             tooltip=_tooltip(part=named[0], shown=named[1]),
         )
     )
@@ -160,7 +162,7 @@ def bar(rows: Rows, series: Sequence[Key]) -> Spec:
         .mark_rect(stroke="var(--card)", strokeWidth=1.5)
         .encode(
             x=_of_whole("share of all CPU time"),
-            x2="end:Q",
+            x2=alt.X2("end:Q"),
             y=alt.value(0),
             y2=alt.value(BAR_HEIGHT),
             color=_colours("part", series),
@@ -190,7 +192,7 @@ def _digits(rows: Rows, series: Sequence[Key], least: float, size: int) -> Any:
     # A narrow screen has less room than the share alone tells.
     fits = alt.ExprRef(f"datum.share * width < {DIGITS_WIDTH} ? 0 : 1")
     texts = alt.Chart(data(roomy)).mark_text(fontWeight=600, fontSize=size, baseline="middle", opacity=fits)
-    return texts.encode(x="middle:Q", text="shown:N", color=_contrast("part", series))
+    return texts.encode(x=alt.X("middle:Q"), text=alt.Text("shown:N"), color=_contrast("part", series))
 
 
 def bars(rows: Rows, series: Sequence[Key], title: str) -> Spec:
@@ -213,7 +215,7 @@ def bars(rows: Rows, series: Sequence[Key], title: str) -> Spec:
         .mark_bar(stroke="var(--card)", strokeWidth=1.5)
         .encode(
             x=_of_whole(title),
-            x2="end:Q",
+            x2=alt.X2("end:Q"),
             y=y,
             color=_colours("part", series),
             tooltip=_tooltip(label="of", part="part", shown="share"),
@@ -287,7 +289,7 @@ def _with_intervals(
 
     names, shapes = [item.name for item in series], [item.shape for item in series]
     shape = alt.Shape("series:N", legend=None, scale=alt.Scale(domain=names, range=shapes))
-    lines = base.mark_rule(strokeWidth=width_px, opacity=0.5).encode(x=_x(x, "low"), x2="high:Q")
+    lines = base.mark_rule(strokeWidth=width_px, opacity=0.5).encode(x=_x(x, "low"), x2=alt.X2("high:Q"))
     points = base.mark_point(filled=True, size=size_px2, opacity=1)
     chart: alt.LayerChart = lines + points.encode(x=_x(x, "value"), shape=shape, tooltip=tooltip)
     return chart
@@ -348,14 +350,19 @@ def curves(rows: Rows, series: Sequence[Key], x: Axis, y: Axis, dotted: bool = T
     base = alt.Chart(data(solid)).encode(x=x_value, color=_colours("series", series))
     tooltip = _tooltip(series="figure", x=alt.Tooltip("x:Q", title=x.title, format=".4~g"), shown="value")
     layers: list[Any] = [
-        base.mark_area(opacity=0.16, clip=True).encode(y=_y(y, "low"), y2="high:Q", detail="series:N"),
+        base.mark_area(opacity=0.16, clip=True).encode(
+            y=_y(y, "low"), y2=alt.Y2("high:Q"), detail=alt.Detail("series:N")
+        ),
         base.mark_line(strokeWidth=2).encode(y=y_value),
         base.mark_point(filled=True, size=42, opacity=float(dotted)).encode(y=y_value, tooltip=tooltip),
     ]
     if any("low_all" in row for row in solid):
         whole = base.mark_area(opacity=0.1, clip=True)
         layers.insert(
-            0, whole.encode(y=alt.Y("low_all:Q", scale=_scale(y)), y2="high_all:Q", detail="series:N")
+            0,
+            whole.encode(
+                y=alt.Y("low_all:Q", scale=_scale(y)), y2=alt.Y2("high_all:Q"), detail=alt.Detail("series:N")
+            ),
         )
     hollow = [row for row in rows if row.get("few")]
     if hollow:
@@ -378,7 +385,7 @@ def _end_names(rows: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Any:
         alt.value("var(--quiet)"),
         _colours("series", series),
     )
-    return marks.encode(x=_x(x, "x"), y=_y(y), text="series:N", color=ink)
+    return marks.encode(x=_x(x, "x"), y=_y(y), text=alt.Text("series:N"), color=ink)
 
 
 def _line_ends(rows: Rows, y: Axis) -> list[dict[str, object]]:
@@ -419,9 +426,9 @@ def labelled(rows: Rows, lines: Rows, series: Sequence[Key], x: Axis, y: Axis) -
     broken = alt.Chart(data(lines)).mark_line(strokeWidth=1.5, strokeDash=[5, 3], clip=True)
     layers = [
         broken.encode(x=_x(x, "x"), y=value, color=_colours("series", series)),
-        base.mark_rule(strokeWidth=1.5, opacity=0.55, clip=True).encode(y=ends, y2="high:Q"),
+        base.mark_rule(strokeWidth=1.5, opacity=0.55, clip=True).encode(y=ends, y2=alt.Y2("high:Q")),
         base.mark_point(filled=True, size=55, opacity=1).encode(y=value, tooltip=tooltip),
-        base.mark_text(dy=-11, fontSize=11, fontWeight=600).encode(y=value, text="label:N"),
+        base.mark_text(dy=-11, fontSize=11, fontWeight=600).encode(y=value, text=alt.Text("label:N")),
     ]
     if len(series) > 1:
         layers.append(_end_names(lines or rows, series, x, y))
@@ -470,15 +477,15 @@ def frontier(
         layers.append(
             alt.Chart(data(band))
             .mark_area(opacity=0.12, color="var(--ink)")
-            .encode(x=_x(x, "x"), y=alt.Y("low:Q", scale=_scale(y)), y2="high:Q")
+            .encode(x=_x(x, "x"), y=alt.Y("low:Q", scale=_scale(y)), y2=alt.Y2("high:Q"))
         )
     everything = alt.Chart(data(cloud)).encode(**place, tooltip=_tooltip(shown="interval"))
     layers.append(everything.mark_point(filled=True, size=22, opacity=0.55, color=colour("other")))
     if corners:
         numbered = [{**row, "order": index} for index, row in enumerate(corners)]
-        steps = alt.Chart(data(numbered)).encode(**place, order="order:Q")
+        steps = alt.Chart(data(numbered)).encode(**place, order=alt.Order("order:Q"))
         layers.append(steps.mark_line(strokeWidth=0.8, opacity=0.6, color="var(--ink)"))
-    hull = alt.Chart(data(curve)).encode(**place, order="x:Q")
+    hull = alt.Chart(data(curve)).encode(**place, order=alt.Order("x:Q"))
     layers.append(hull.mark_line(strokeWidth=1.5, color="var(--ink)", strokeDash=[5, 3]))
     best = alt.Chart(data(points)).encode(
         **place, color=_colours("series", series), tooltip=_tooltip(shown="on the frontier")
@@ -498,8 +505,10 @@ def frontiers(curves: Rows, bands: Rows, points: Rows, series: Sequence[Key], x:
     colours = _colours("series", series)
     band = alt.Chart(data(bands)).mark_area(opacity=0.12)
     layers = [
-        band.encode(x=_x(x, "x"), y=alt.Y("low:Q", scale=_scale(y)), y2="high:Q", color=colours),
-        alt.Chart(data(curves)).mark_line(strokeWidth=1.8).encode(**place, order="x:Q", color=colours),
+        band.encode(x=_x(x, "x"), y=alt.Y("low:Q", scale=_scale(y)), y2=alt.Y2("high:Q"), color=colours),
+        alt.Chart(data(curves))
+        .mark_line(strokeWidth=1.8)
+        .encode(**place, order=alt.Order("x:Q"), color=colours),
         alt.Chart(data(points))
         .mark_point(filled=True, size=40, opacity=1, stroke="var(--card)", strokeWidth=1)
         .encode(**place, color=colours, tooltip=_tooltip(shown="on the frontier")),
@@ -535,7 +544,9 @@ def laid_over(spec: Spec, rows: Rows, series: Sequence[Key]) -> Spec:
             stroke="var(--card)",
             strokeWidth=1,
         )
-        layer = mark.encode(x="x:Q", y="y:Q", tooltip=_tooltip(shown=key.name)).to_dict(validate=False)
+        layer = mark.encode(x=alt.X("x:Q"), y=alt.Y("y:Q"), tooltip=_tooltip(shown=key.name)).to_dict(
+            validate=False
+        )
         for side in ("x", "y"):
             shared = {part: axes[side][part] for part in ("axis", "scale") if part in axes[side]}
             layer["encoding"][side] |= shared
@@ -571,7 +582,7 @@ def grid(rows: Rows, columns: str, lines: str, shade: str) -> Spec:
         opacity=opacity,
         tooltip=_tooltip(line=lines, column=columns, shown="share"),
     )
-    words = base.mark_text(fontSize=12, color="var(--ink)").encode(text="shown:N")
+    words = base.mark_text(fontSize=12, color="var(--ink)").encode(text=alt.Text("shown:N"))
     return _single(boxes + words, "", ROW_HEIGHT * len(down))
 
 
@@ -586,7 +597,7 @@ def steps(rows: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
             x=_x(x, "x"),
             y=_y(y),
             color=_colours("series", series),
-            order="value:Q",
+            order=alt.Order("value:Q"),
             tooltip=_tooltip(
                 series="what",
                 x=alt.Tooltip("x:Q", title=x.title, format=".3~s"),
@@ -607,7 +618,13 @@ def histogram(rows: Rows, x: Axis, y: Axis, shade: str, named: str = "interactio
     chart = (
         alt.Chart(data([{**row, "base": 0} for row in rows]))
         .mark_rect(color=colour(shade), stroke="var(--card)", strokeWidth=1, clip=True)
-        .encode(x=_x(x, "low"), x2="high:Q", y=_y(y, "base"), y2="value:Q", tooltip=_tooltip(shown=named))
+        .encode(
+            x=_x(x, "low"),
+            x2=alt.X2("high:Q"),
+            y=_y(y, "base"),
+            y2=alt.Y2("value:Q"),
+            tooltip=_tooltip(shown=named),
+        )
     )
     measured = [
         {**row, "middle": (_float(row["low"]) + _float(row["high"])) / 2}
@@ -615,7 +632,7 @@ def histogram(rows: Rows, x: Axis, y: Axis, shade: str, named: str = "interactio
         if row.get("least") is not None and row.get("most") is not None
     ]
     whiskers = alt.Chart(data(measured)).mark_rule(strokeWidth=1.4, color="var(--ink)", clip=True)
-    place = {"x": _x(x, "middle"), "y": alt.Y("least:Q", scale=_scale(y)), "y2": "most:Q"}
+    place = {"x": _x(x, "middle"), "y": alt.Y("least:Q", scale=_scale(y)), "y2": alt.Y2("most:Q")}
     return _single(chart + whiskers.encode(**place) if measured else chart, y.title, HEIGHT)
 
 
@@ -639,7 +656,7 @@ def strips(items: Sequence[Strip], x: Axis) -> Spec:
         base = alt.Chart(data(item.rows)).encode(
             x=time,
             y=alt.Y("value:Q", axis=axis, scale=alt.Scale(**ends), stack=None),
-            detail="segment:N",
+            detail=alt.Detail("segment:N"),
             tooltip=_tooltip(t=alt.Tooltip("t:Q", title=x.title, format=".4~g"), shown=item.title),
         )
         area = base.mark_area(interpolate="step-after", opacity=0.22, color=colour(item.colour), clip=True)

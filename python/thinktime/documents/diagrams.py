@@ -59,7 +59,11 @@ def diagram(boxes: Sequence[Box], arrows: Sequence[Arrow], width: float, height:
         for order, (x, y) in enumerate(arrow.points)
     ]
     way = alt.Chart(data(lines)).mark_line(color="var(--quiet)", strokeWidth=1.3)
-    layers: list[Any] = [way.encode(x=place("x", "x"), y=place("y", "y"), detail="arrow:N", order="order:Q")]
+    layers: list[Any] = [
+        way.encode(
+            x=place("x", "x"), y=place("y", "y"), detail=alt.Detail("arrow:N"), order=alt.Order("order:Q")
+        )
+    ]
     for arrow in arrows:
         (x0, y0), (x, y) = arrow.points[0], arrow.points[-1]
         end = alt.Chart(data([{"x": x, "y": y}]))
@@ -68,7 +72,7 @@ def diagram(boxes: Sequence[Box], arrows: Sequence[Arrow], width: float, height:
         if arrow.label:
             middle = {"x": (x0 + arrow.points[1][0]) / 2, "y": y0, "text": arrow.label}
             words = alt.Chart(data([middle])).mark_text(dy=-9, fontSize=11, color="var(--quiet)")
-            layers.append(words.encode(x=place("x", "x"), y=place("y", "y"), text="text:N"))
+            layers.append(words.encode(x=place("x", "x"), y=place("y", "y"), text=alt.Text("text:N")))
     layers.extend(_box(box, place, data) for box in boxes)
     spec = alt.layer(*layers).properties(height=HEIGHT).to_dict(validate=False)
     spec["autosize"] = {"type": "fit-x", "contains": "padding"}
@@ -82,11 +86,11 @@ def _box(box: Box, place: Any, data: Any) -> Any:
     frame = (
         alt.Chart(data([sides]))
         .mark_rect(fill="var(--card)", stroke=charts.colour(box.colour), strokeWidth=1.6, cornerRadius=4)
-        .encode(x=place("x", "left"), x2="right:Q", y=place("y", "low"), y2="high:Q")
+        .encode(x=place("x", "left"), x2=alt.X2("right:Q"), y=place("y", "low"), y2=alt.Y2("high:Q"))
     )
     base = alt.Chart(data([{"x": box.x, "y": box.y, "name": box.name, "figure": box.figure}])).encode(
         x=place("x", "x"), y=place("y", "y")
     )
-    name = base.mark_text(dy=-7, fontSize=11, fontWeight=600).encode(text="name:N")
-    figure = base.mark_text(dy=9, fontSize=11, color="var(--quiet)").encode(text="figure:N")
+    name = base.mark_text(dy=-7, fontSize=11, fontWeight=600).encode(text=alt.Text("name:N"))
+    figure = base.mark_text(dy=9, fontSize=11, color="var(--quiet)").encode(text=alt.Text("figure:N"))
     return frame + name + figure

@@ -160,6 +160,15 @@ def _polars_type(kind: Type) -> pl.DataType:
     return types[kind]
 
 
+@functools.cache
+def _empty(columns: tuple[tuple[str, Type], ...]) -> tuple[dict[str, pl.DataType], pl.LazyFrame]:
+    """Types of columns by name, and a frame of them without rows: a question joins it a hundred times."""
+    import polars as pl
+
+    schema = {name: _polars_type(kind) for name, kind in columns}
+    return schema, pl.LazyFrame(schema=schema)
+
+
 def _scan(files: Sequence[str], superseded: dict[str, str], schema: dict[str, pl.DataType]) -> pl.LazyFrame:
     """Rows of Parquet files; `superseded` maps columns of an older version of the format to today's names."""
     import polars as pl
@@ -294,7 +303,7 @@ class Log:
         LogError
             A part cannot be read, or neither the log nor the vocabulary has such a table.
         """
-        return self._joined(name, self._part_groups(name), open_part=True)
+        return self._joined(name, self._part_groups(name), self._open_rows(name))
 
     def in_turn(self, name: str, bytes_max: int = 8 << 20) -> Iterator[pl.LazyFrame]:
         """Rows of table `name` in several frames, in order.
@@ -314,7 +323,8 @@ class Log:
         LogError
             A part cannot be read, or neither the log nor the vocabulary has such a table.
         """
-        for group in self._part_groups(name):
+        groups = self._part_groups(name)
+        for group in groups:
             files: list[str] = []
             size = 0
             for path in group["files"]:
@@ -325,7 +335,9 @@ class Log:
                 files.append(path)
                 size += bytes_more
             yield self._joined(name, [{**group, "files": files}])
-        yield self._joined(name, [], open_part=True)
+        open_rows = self._open_rows(name)
+        if open_rows is not None or not groups:
+            yield self._joined(name, [], open_rows)
 
     def _part_groups(self, name: str) -> list[_native._PartGroup]:
         """Files of the complete parts, in order; neighbours with the same columns together."""
@@ -336,23 +348,27 @@ class Log:
         except _native.NativeLogError as error:
             raise LogError(str(error)) from None
 
+    def _open_rows(self, name: str) -> _native.ArrowTable | None:
+        """Rows of the open part; None if it has none."""
+        if name not in self._schemas:
+            return None
+        try:
+            return self._native.open_rows(name)
+        except _native.NativeLogError as error:
+            raise LogError(str(error)) from None
+
     def _joined(
-        self, name: str, groups: Sequence[_native._PartGroup], *, open_part: bool = False
+        self, name: str, groups: Sequence[_native._PartGroup], open_rows: _native.ArrowTable | None = None
     ) -> pl.LazyFrame:
         """Rows of these files, and of the open part."""
         import polars as pl
 
-        schema = {column.name: _polars_type(column.type) for column in self.schema(name)}
+        schema, empty = _empty(tuple((column.name, column.type) for column in self.schema(name)))
         frames = [_scan(group["files"], group["superseded"], schema) for group in groups]
-        if open_part and name in self._schemas:
-            try:
-                open_rows = self._native.open_rows(name)
-            except _native.NativeLogError as error:
-                raise LogError(str(error)) from None
-            if open_rows is not None:
-                frames.append(pl.DataFrame(open_rows).lazy())
+        if open_rows is not None:
+            frames.append(pl.DataFrame(open_rows).lazy())
         # An empty frame first gives the columns' order and the types of those that a part lacks.
-        rows = pl.concat([pl.LazyFrame(schema=schema), *frames], how="diagonal")
+        rows = pl.concat([empty, *frames], how="diagonal")
         return rows if self._part is None else rows.filter(_inside(self._part, schema))
 
     def samples(self) -> pl.LazyFrame:

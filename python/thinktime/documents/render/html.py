@@ -29,6 +29,7 @@ from thinktime.documents.render.kept import kept
 from thinktime.stats.estimate import Estimate
 
 if TYPE_CHECKING:
+    from jinja2 import Template
     from markupsafe import Markup
 
 DIGITS = 7
@@ -84,11 +85,11 @@ class HtmlFigure:
     half: bool
 
 
-def render(document: Document) -> str:
-    """Complete page."""
+@cache
+def _page() -> Template:
+    """Template of a page, compiled once for all of them."""
     import jinja2
 
-    document = escaped_document(document)
     environment = jinja2.Environment(
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -98,6 +99,12 @@ def render(document: Document) -> str:
     )
     environment.filters["cell"] = _cell
     environment.filters["worded"] = _worded
+    return environment.from_string(_resource("report.html.j2"))
+
+
+def render(document: Document) -> str:
+    """Complete page."""
+    document = escaped_document(document)
     halves = {name for section in document.sections for name in _halves(section)}
     explorer = document.explorer
     moved = explorer.figures if explorer else ()
@@ -110,8 +117,7 @@ def render(document: Document) -> str:
     columns = max((len(table.columns) for _, table in document.tables()), default=0)
     style, bundle = _resource("report.css") + _numbers(columns), _bundle() if figures else None
     script = _resource("report.js") + (_resource("explorer.js") if explorer else "")
-    page = environment.from_string(_resource("report.html.j2"))
-    return page.render(
+    return _page().render(
         document=document,
         groups=document.groups(),
         figures=figures,

@@ -288,7 +288,8 @@ def _padded(text: str, width: int, side: str) -> str:
 
 def _columns(text: str) -> int:
     """Columns that a terminal needs for `text`."""
-    return sum(_cells(character) for character in text)
+    # Most texts: each of their characters has a column.
+    return len(text) if text.isascii() else sum(_cells(character) for character in text)
 
 
 def _cells(character: str) -> int:
