@@ -135,7 +135,7 @@ impl RoundRobin {
 }
 
 impl Station for RoundRobin {
-    #[inline]
+    #[inline(always)]
     fn arrive(&mut self, visit: Visit, calendar: &mut Calendar) {
         let now = calendar.now();
         self.roster.enter(visit, now);
@@ -146,7 +146,7 @@ impl Station for RoundRobin {
         self.server.turn_to(Turn::first(visit), self.slice, calendar);
     }
 
-    #[inline]
+    #[inline(always)]
     fn due(&mut self, _: Slot, calendar: &mut Calendar) -> Option<u32> {
         let mut turn = self.server.end()?;
         if turn.remaining > self.slice {
