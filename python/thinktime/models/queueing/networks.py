@@ -38,6 +38,7 @@ STEPS_MAX = 2_000_000_000
 """Most steps (a population, a class, a station and each of its rates) of such a recursion: seconds."""
 
 FLOAT = frozenset({float})
+"""For sets of types."""
 NO_TIME = "no station has a demand, and think_s is 0; give at least one time above 0"
 ROUTING = Assumption("where a user goes next, and how long a service takes, does not depend on the others")
 PLAIN = (ROUTING, Assumption("stations share their server, or serve in order of arrival exponential times"))
@@ -215,7 +216,7 @@ def mva(
 
 def _are_demands(stations: Sequence[Any]) -> bool:
     """True if all are Python's floats, and demands; others may be demands too."""
-    # All at once: to ask each of five takes as long as half of the recursion. What is no number shows in the sum.
+    # All at once: to ask each of five takes as long as half of the recursion. A sum shows what is no number.
     return (
         bool(stations)
         and FLOAT.issuperset(map(type, stations))
