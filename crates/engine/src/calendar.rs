@@ -224,23 +224,22 @@ impl Calendar {
     pub fn next(&mut self, end: Time) -> Option<Slot> {
         let key = self.near.smallest();
         let (near, far) = ((key >> 64) as u64, self.far.earliest());
-        let doubt = near.min(far) >= self.sure_until || near == far;
-        if doubt || end != self.end || self.sequence >= self.last_sequence {
+        if end != self.end || self.sequence >= self.last_sequence {
             return self.next_in_doubt(end);
         }
-        if near < far {
+        if near < far && near < self.sure_until {
             let slot = Slot((key as u32) & ((1 << SLOT_BITS) - 1));
             self.now = Time(near);
             self.near.remove_smallest(slot.0 as usize);
             return Some(slot);
         }
-        match self.far.take_sole() {
-            Some(index) => {
+        if far < near && far < self.sure_until {
+            if let Some(index) = self.far.take_sole() {
                 self.now = Time(far);
-                Some(Slot(self.near_slots + index))
+                return Some(Slot(self.near_slots + index));
             }
-            None => self.next_in_doubt(end),
         }
+        self.next_in_doubt(end)
     }
 
     /// As [`Calendar::next`], where several events have one time, or the keys of the far slots do not say it.
@@ -397,14 +396,20 @@ impl Tournament {
             (0..SURE_LEVELS).for_each(|_| climb.replace_larger());
         }
         while climb.node > 1 && climb.wins_at_parent() {
-            climb.replace_larger();
+            climb.take_parent();
         }
     }
 
     /// Empties leaf `index`, which is the smallest: every node up to the root changes.
     #[inline(always)]
     fn remove_smallest(&mut self, index: usize) {
-        Climb::begin(self, index, NOTHING).up_to_the_root();
+        let mut climb = Climb::begin(self, index, NOTHING);
+        if climb.node > 1 {
+            // Everything wins against nothing.
+            climb.winner = climb.nodes[climb.node ^ 1];
+            climb.take_parent();
+            climb.up_to_the_root();
+        }
     }
 }
 
@@ -447,6 +452,13 @@ impl Climb<'_> {
     #[inline(always)]
     fn wins_at_parent(&self) -> bool {
         self.winner < self.nodes[self.node >> 1]
+    }
+
+    /// Goes to the parent, whose winner the key replaces.
+    #[inline(always)]
+    fn take_parent(&mut self) {
+        self.node >>= 1;
+        self.nodes[self.node] = self.winner;
     }
 
     /// Goes to the parent, where the key, which has become smaller, replaces the former winner if that was larger.

@@ -57,21 +57,8 @@ impl Histogram {
         self.counts[place(observed)] += 1;
     }
 
-    /// The longest time of the cell in which a share `q` of `count` observations is reached: never below the exact
-    /// quantile, and at most a cell above it. `count`, and the shortest and the longest time, are those of the caller, who
-    /// has them anyway: nine of ten cells are seen to be empty by them.
-    pub fn quantile(&self, q: f64, count: u64, [shortest, longest_time]: [Span; 2]) -> Span {
-        // At least one, so that the quantile 0 is the smallest observation's cell and not an empty one.
-        let wanted = (q * count as f64).ceil().max(1.0) as u64;
-        let mut reached = 0;
-        let reached_in = self.counts[place(shortest)..=place(longest_time)].iter().position(|cell| {
-            reached += cell;
-            reached >= wanted
-        });
-        Span(longest(reached_in.map_or(ALL - 1, |from_first| place(shortest) + from_first)))
-    }
-
-    /// The longest time of each cell that is not empty, and its count, in order; all times are in the given range.
+    /// The longest time of each cell that is not empty, and its count, in order. The shortest and the longest time are
+    /// those of the caller, who has them anyway: nine of ten cells are seen to be empty by them.
     pub fn cells(&self, [shortest, longest_time]: [Span; 2]) -> impl Iterator<Item = (Span, u64)> + '_ {
         let first = place(shortest);
         let filled =
@@ -96,6 +83,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::tally::Tally;
 
     #[test]
     fn cells_follow_one_another_without_a_gap() {
@@ -118,8 +106,9 @@ mod tests {
             times.sort_unstable();
             let exact = times[(q * times.len() as f64).ceil() as usize - 1] as f64;
             let range = [Span(times[0]), Span(times[times.len() - 1])];
-            let ours = histogram.quantile(q, times.len() as u64, range).0 as f64;
-            prop_assert_eq!(histogram.cells(range).map(|(_, count)| count).sum::<u64>(), times.len() as u64);
+            let cells: Vec<(Span, u64)> = histogram.cells(range).collect();
+            let ours = (Tally::quantile(&cells, q) * 1e9).round();
+            prop_assert_eq!(cells.iter().map(|(_, count)| count).sum::<u64>(), times.len() as u64);
             prop_assert!(exact <= ours && ours <= exact * (1.0 + 1.0 / 128.0) + 512.0, "{ours} {exact}");
         }
     }

@@ -16,18 +16,19 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 type Arrays<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 
-/// Throughput with all customers; and residence times, mean numbers and utilisations, a row each.
+type NumberAndArrays<'py> = (f64, Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
+
+/// Throughput with all customers; and residence times, mean numbers and utilisations by station.
 #[pyfunction]
-fn mva(
-    py: Python<'_>,
-    demands: Vec<f64>,
-    think: f64,
-    population: u32,
-) -> PyResult<(f64, Bound<'_, PyBytes>)> {
+fn mva(py: Python<'_>, demands: Vec<f64>, think: f64, population: u32) -> PyResult<NumberAndArrays<'_>> {
     // With the GIL: usual populations take microseconds, less than releasing it and waiting for it again may.
     let solution = fixed_rate::at_population(&demands, think, population);
-    let rows = [solution.residence, solution.queues, solution.utilisation].concat();
-    Ok((solution.throughput, doubles(py, &rows)?))
+    Ok((
+        solution.throughput,
+        doubles(py, &solution.residence)?,
+        doubles(py, &solution.queues)?,
+        doubles(py, &solution.utilisation)?,
+    ))
 }
 
 /// Throughputs, and mean numbers as rows, with 1, 2, ... customers.

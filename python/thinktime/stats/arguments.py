@@ -130,6 +130,9 @@ def sequence(values: Iterable[Any], name: str, wanted: str = "a list") -> list[A
     TypeError
         `values` cannot be iterated, or is a text.
     """
+    if type(values) is list:
+        # As mostly: the abstract type takes as long as ten items.
+        return values.copy()
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise TypeError(f"{name} is {shown(values)} ({type(values).__name__}); give {wanted}")
     try:

@@ -164,11 +164,12 @@ impl AnyStation {
 }
 
 impl Station for AnyStation {
-    // The most common station, whose events are the shortest, in line.
+    // The most common stations, whose events are the shortest, in line.
     #[inline(always)]
     fn arrive(&mut self, visit: Visit, calendar: &mut Calendar) {
         match self {
             AnyStation::Fcfs(station) => station.arrive(visit, calendar),
+            AnyStation::RoundRobin(station) => station.arrive(visit, calendar),
             _ => self.other_arrive(visit, calendar),
         }
     }
@@ -177,6 +178,7 @@ impl Station for AnyStation {
     fn due(&mut self, slot: Slot, calendar: &mut Calendar) -> Option<u32> {
         match self {
             AnyStation::Fcfs(station) => station.due(slot, calendar),
+            AnyStation::RoundRobin(station) => station.due(slot, calendar),
             _ => self.other_due(slot, calendar),
         }
     }

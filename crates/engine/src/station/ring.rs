@@ -76,7 +76,10 @@ impl<T: Copy + Default> Ring<T> {
     /// The ring, to go round in it.
     #[inline(always)]
     pub fn circle(&mut self) -> Circle<'_, T> {
-        Circle { head: self.head, len: self.len, items: &mut self.items }
+        let mask = self.items.len() - 1;
+        // Known once, so that no step asks for it.
+        assert!(mask < self.items.len());
+        Circle { items: &mut self.items, mask, head: self.head, len: self.len }
     }
 
     /// The first item is the one at `head`, a place of a circle of this ring.
@@ -94,6 +97,8 @@ impl<T: Copy + Default> Ring<T> {
 /// A ring in which items go round: its places are in registers meanwhile, so that a step is a load and a store.
 pub struct Circle<'a, T> {
     items: &'a mut [T],
+    /// Below the number of items.
+    mask: usize,
     head: usize,
     len: usize,
 }
@@ -102,7 +107,7 @@ impl<T: Copy> Circle<'_, T> {
     /// The same, for somebody else for a while.
     #[inline(always)]
     pub fn lend(&mut self) -> Circle<'_, T> {
-        Circle { items: self.items, head: self.head, len: self.len }
+        Circle { items: self.items, ..*self }
     }
 
     /// Puts `item` at the end and takes the first, which is `item` itself in an empty ring.
@@ -111,24 +116,23 @@ impl<T: Copy> Circle<'_, T> {
         if self.len == 0 {
             return item;
         }
-        let mask = self.items.len() - 1;
         // In a full ring the end is the place of the first, which is read before it is written over.
-        let first = self.items[self.head & mask];
-        self.items[(self.head + self.len) & mask] = item;
+        let first = self.items[self.head & self.mask];
+        self.items[(self.head + self.len) & self.mask] = item;
         self.head += 1;
         first
     }
 
     /// All items, to be changed.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        let (before, from) = self.items.split_at_mut(self.head & (self.items.len() - 1));
+        let (before, from) = self.items.split_at_mut(self.head & self.mask);
         from.iter_mut().chain(before).take(self.len)
     }
 
     /// Place of the first item, for [`Ring::turn_to`].
     #[inline(always)]
     pub fn head(&self) -> usize {
-        self.head & (self.items.len() - 1)
+        self.head & self.mask
     }
 }
 

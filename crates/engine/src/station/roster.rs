@@ -69,11 +69,12 @@ impl Roster {
     #[inline]
     pub(crate) fn enter(&mut self, visit: Visit, now: Time) {
         let index = visit.customer as usize;
-        if index >= self.stays.len() {
-            self.grow(index);
-        }
-        debug_assert!(self.stays[index].entered == Time::NEVER, "{} is in {} already", index, self.name);
-        self.stays[index] = Stay { entered: now, demand: visit.demand };
+        let stay = match self.stays.get_mut(index) {
+            Some(stay) => stay,
+            None => self.grow(index),
+        };
+        debug_assert!(stay.entered == Time::NEVER, "{index} is in {} already", self.name);
+        *stay = Stay { entered: now, demand: visit.demand };
         self.count_arrival(now);
     }
 
@@ -84,9 +85,10 @@ impl Roster {
     }
 
     #[cold]
-    fn grow(&mut self, index: usize) {
+    fn grow(&mut self, index: usize) -> &mut Stay {
         // At least doubled, so that customers who come one by one cost constant time each.
         self.stays.resize((index + 1).max(2 * self.stays.len()), ABSENT);
+        &mut self.stays[index]
     }
 
     /// Removes `customer`, which has got all its demand.

@@ -38,6 +38,7 @@ impl RoundRobin {
 #[derive(Clone, Copy)]
 struct Round {
     slice: Span,
+    /// Before each slice.
     switching: Span,
     /// Customers that wait.
     others: usize,
@@ -47,23 +48,28 @@ impl Round {
     /// Length of a round of all present [ns]; saturated, which the horizon then never reaches.
     #[inline]
     fn length(self) -> u64 {
-        let switching = if self.others == 0 { Span::ZERO } else { self.switching };
-        (self.others as u64 + 1).saturating_mul(self.slice.0 + switching.0)
+        (self.others as u64 + 1).saturating_mul(self.slice.0 + self.switching.0)
     }
 
-    /// Whether two rounds end before the horizon: for one round a pass over all customers does not pay.
+    /// The time `left` after switching to the first.
     #[inline]
-    fn may_fit_twice(self, now: Time, horizon: Time) -> bool {
-        horizon.0.saturating_sub(now.0) > self.length().saturating_mul(2)
+    fn after_switching(self, left: Span) -> u64 {
+        left.0.saturating_sub(self.switching.0)
     }
 
-    /// Takes all whole rounds from `now` on in which nobody finishes and nothing else is due. The round begins with a
-    /// customer of `remaining` service, to whom the server has switched. Returns how many rounds.
-    // Out of line: `due` is small enough to be inlined without it.
+    /// Whether two rounds end in the time `left`: for one round a pass over all customers does not pay.
+    #[inline]
+    fn fits_twice(self, left: Span) -> bool {
+        self.after_switching(left) > self.length().saturating_mul(2)
+    }
+
+    /// Takes all whole rounds of the time `left` in which nobody finishes. The round begins with a customer of
+    /// `remaining` service, to whom the server is about to switch. Returns how many rounds.
+    // Out of line: the loop of slices is small enough to stay in registers without it.
     #[inline(never)]
-    fn take_all(self, remaining: Span, mut waiting: Circle<'_, Turn>, now: Time, horizon: Time) -> u64 {
+    fn take_all(self, remaining: Span, mut waiting: Circle<'_, Turn>, left: Span) -> u64 {
         // What ends at the horizon is the calendar's.
-        let fitting = (horizon.since(now).0 - 1) / self.length();
+        let fitting = (self.after_switching(left) - 1) / self.length();
         let least = waiting.iter_mut().map(|other| other.remaining).fold(remaining, Span::min);
         // Less one: the round in which somebody finishes must be gone through slice by slice.
         let rounds = fitting.min(least.0.saturating_sub(1) / self.slice.0);
@@ -72,8 +78,64 @@ impl Round {
     }
 }
 
+impl RoundRobin {
+    /// Ends the slice of `turn`, which leaves service to come, and gives slices up to the next completion, whose turn it
+    /// returns, or up to the horizon, where the calendar gets the slice in progress.
+    #[inline(always)]
+    fn go_on(&mut self, mut turn: Turn, calendar: &mut Calendar) -> Option<Turn> {
+        let horizon = calendar.horizon();
+        let others = self.waiting.len();
+        // Who is alone is switched to once.
+        let switching = if others > 0 { self.server.switching() } else { Span::ZERO };
+        let round = Round { slice: self.slice, switching, others };
+        let mut waiting = self.waiting.circle();
+        // Time up to the horizon: a slice then needs one comparison, and no sum that could be beyond all time.
+        let mut left = horizon.since(calendar.now());
+        let (mut slices, mut in_round, mut skipped) = (0, 0, 0);
+        let completed = loop {
+            turn.remaining -= round.slice;
+            in_round += 1;
+            turn = waiting.go_round(turn);
+            // Only after a round without a completion: when somebody finishes in every round, a pass over all
+            // customers costs more than it saves.
+            if in_round > others {
+                in_round = 0;
+                if round.fits_twice(left) {
+                    let rounds = round.take_all(turn.remaining, waiting.lend(), left);
+                    turn.remaining -= Span(rounds * round.slice.0);
+                    left -= Span(rounds * round.length());
+                    skipped += rounds;
+                }
+            }
+            let needed = switching + turn.remaining.min(round.slice);
+            // At the horizon itself the calendar decides by priority and sequence which event is first.
+            if needed >= left {
+                break false;
+            }
+            left -= needed;
+            slices += 1;
+            if turn.remaining <= round.slice {
+                break true;
+            }
+        };
+        let head = waiting.head();
+        self.waiting.turn_to(head);
+        let switches = slices + u64::from(!completed) + skipped * (others as u64 + 1);
+        self.server.have_switched(u128::from(switches) * u128::from(switching.0));
+        let now = Time(horizon.0 - left.0);
+        if completed {
+            // Without the slice that was set in the calendar, which is counted there.
+            calendar.proceed(now, slices);
+            return Some(turn);
+        }
+        calendar.count(slices);
+        self.server.serve(turn, now + switching, self.slice, calendar);
+        None
+    }
+}
+
 impl Station for RoundRobin {
-    #[inline]
+    #[inline(always)]
     fn arrive(&mut self, visit: Visit, calendar: &mut Calendar) {
         let now = calendar.now();
         self.roster.enter(visit, now);
@@ -84,55 +146,13 @@ impl Station for RoundRobin {
         self.server.turn_to(Turn::first(visit), self.slice, calendar);
     }
 
-    #[inline]
+    #[inline(always)]
     fn due(&mut self, _: Slot, calendar: &mut Calendar) -> Option<u32> {
-        let horizon = calendar.horizon();
-        let mut now = calendar.now();
         let mut turn = self.server.end()?;
-        let round =
-            Round { slice: self.slice, switching: self.server.switching(), others: self.waiting.len() };
-        let mut waiting = self.waiting.circle();
-        let (mut slices, mut in_round, mut switches) = (0, 0, 0u64);
-        let broken_off_at = loop {
-            slices += 1;
-            in_round += 1;
-            turn.remaining -= turn.remaining.min(round.slice);
-            if turn.remaining == Span::ZERO {
-                break None;
-            }
-            let mut started = now;
-            if round.others > 0 {
-                turn = waiting.go_round(turn);
-                switches += 1;
-                started = now + round.switching;
-            }
-            // Only after a round without a completion: when somebody finishes in every round, a pass over all
-            // customers costs more than it saves.
-            if in_round > round.others {
-                in_round = 0;
-                if round.may_fit_twice(started, horizon) {
-                    let rounds = round.take_all(turn.remaining, waiting.lend(), started, horizon);
-                    turn.remaining -= Span(rounds * round.slice.0);
-                    started = started + Span(rounds * round.length());
-                    switches += if round.others > 0 { rounds * (round.others as u64 + 1) } else { 0 };
-                }
-            }
-            now = started + turn.remaining.min(round.slice);
-            // At the horizon itself the calendar decides by priority and sequence which event is first.
-            if now >= horizon {
-                break Some(started);
-            }
-        };
-        let head = waiting.head();
-        self.waiting.turn_to(head);
-        self.server.have_switched(u128::from(switches) * u128::from(round.switching.0));
-        if let Some(started) = broken_off_at {
-            calendar.count(slices - 1);
-            self.server.serve(turn, started, self.slice, calendar);
-            return None;
+        if turn.remaining > self.slice {
+            turn = self.go_on(turn, calendar)?;
         }
-        // Less one: the slice that was set in the calendar is counted there.
-        calendar.proceed(now, slices - 1);
+        let now = calendar.now();
         self.roster.leave(turn.customer, now);
         match self.waiting.pop() {
             Some(next) => self.server.turn_to(next, self.slice, calendar),

@@ -197,9 +197,10 @@ pub(crate) fn replicate<C: Configuration, M: Monitor>(
     let now = calendar.now();
     let totals = machine.totals(now);
     // Responses are computed after the laws have held: no figure comes from a run that contradicts itself.
+    let distributions = distributions(responses, &totals);
     Ok(Outcome {
-        responses: responses.iter().map(|measured| measured.of(&totals)).collect(),
-        distributions: distributions(responses, &totals),
+        responses: responses.iter().map(|measured| measured.of(&totals, &distributions)).collect(),
+        distributions,
         batches: machine.batches().clone(),
         laws,
         events: calendar.events(),
@@ -357,11 +358,11 @@ impl<C: Configuration> Measured<C> {
     }
 
     /// Not a number where there is none, such as the mean of no observation.
-    fn of(&self, totals: &C::Totals<'_>) -> f64 {
+    fn of(&self, totals: &C::Totals<'_>, distributions: &[Vec<(Span, u64)>]) -> f64 {
         let value = match self.value {
             Computed::Of(value) => value(totals),
             Computed::At(index, value) => value(totals, index),
-            Computed::Quantile(index, q, tally) => tally(totals, index).quantile(q),
+            Computed::Quantile(index, q, _) => Tally::quantile(&distributions[index], q),
         };
         // A ratio to a count of none is as little a number as the mean of none.
         if value.is_finite() { value } else { f64::NAN }

@@ -151,19 +151,6 @@ impl<'a, M: Monitor> Simulated<'a, M> for Model<'a, M> {
 }
 
 impl<M: Monitor> Model<'_, M> {
-    /// A user begins to think, for a time by `law`.
-    #[inline(always)]
-    fn think(&mut self, customer: u32, law: &Distribution, calendar: &mut Calendar) {
-        let who = &mut self.customers[customer as usize];
-        who.step = THINKING;
-        let thought = self.draws.time(customer, THINK, who.address(), law);
-        if M::LISTENS {
-            who.thought = thought;
-        }
-        // Thinking is a delay station of its own, whose books are checked like those of the others.
-        self.think.arrive(Visit { customer, demand: thought, priority: 0 }, calendar);
-    }
-
     /// An interaction begins.
     #[inline(always)]
     fn begin(&mut self, customer: u32, calendar: &mut Calendar) {
@@ -234,7 +221,9 @@ impl<M: Monitor> Model<'_, M> {
         }
         let plan = self.plan;
         match &plan.classes[who.class as usize].source {
-            Source::Users { think, .. } => self.think(customer, think, calendar),
+            Source::Users { think, .. } => {
+                begin_to_think::<M>(who, &mut self.draws, &mut self.think, customer, think, calendar);
+            }
             Source::Arrivals { .. } => {
                 who.step = ABSENT;
                 // The place is used again: a long run with arrivals needs no more memory than its largest
@@ -292,6 +281,26 @@ impl<M: Monitor> Model<'_, M> {
     }
 }
 
+/// A user begins to think, for a time by `law`.
+// With its parts and not with the model: where a customer is in memory need then not be looked up again.
+#[inline(always)]
+fn begin_to_think<M: Monitor>(
+    who: &mut Customer,
+    draws: &mut Draws,
+    place: &mut Delay,
+    customer: u32,
+    law: &Distribution,
+    calendar: &mut Calendar,
+) {
+    who.step = THINKING;
+    let thought = draws.time(customer, THINK, who.address(), law);
+    if M::LISTENS {
+        who.thought = thought;
+    }
+    // Thinking is a delay station of its own, whose books are checked like those of the others.
+    place.arrive(Visit { customer, demand: thought, priority: 0 }, calendar);
+}
+
 /// The step that a customer takes, or [`LEAVE`].
 #[inline(always)]
 fn choose(draws: &mut Draws, customer: u32, who: &Customer, next: &Next) -> u32 {
@@ -302,8 +311,7 @@ fn choose(draws: &mut Draws, customer: u32, who: &Customer, next: &Next) -> u32 
     }
 }
 
-/// A customer takes a step.
-// With its parts and not with the model: where a customer is in memory need then not be looked up again.
+/// A customer takes a step; with its parts, as [`begin_to_think`].
 #[inline(always)]
 fn visit<M: Monitor>(
     plan: &Plan,
@@ -353,7 +361,8 @@ impl<M: Monitor> thinktime_engine::Model for Model<'_, M> {
         for class in &plan.classes {
             let Source::Users { users, think } = &class.source else { continue };
             for _ in 0..*users {
-                self.think(user, think, calendar);
+                let who = &mut self.customers[user as usize];
+                begin_to_think::<M>(who, &mut self.draws, &mut self.think, user, think, calendar);
                 user += 1;
             }
         }

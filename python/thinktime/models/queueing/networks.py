@@ -5,13 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thinktime import _native
 from thinktime.errors import InputError
-from thinktime.models.prediction import Assumption, Prediction, Quantity, at_least_zero, count, positive
+from thinktime.models.prediction import (
+    Assumption,
+    Prediction,
+    Quantity,
+    at_least_zero,
+    count,
+    plain_quantity,
+    positive,
+)
 from thinktime.models.uncertain import Known, point, with_intervals
 from thinktime.stats import arguments
 from thinktime.stats.estimate import Estimate
@@ -28,6 +37,8 @@ NUMBERS_MAX = 25_000_000
 STEPS_MAX = 2_000_000_000
 """Most steps (a population, a class, a station and each of its rates) of such a recursion: seconds."""
 
+FLOAT = frozenset({float})
+"""For sets of types."""
 NO_TIME = "no station has a demand, and think_s is 0; give at least one time above 0"
 ROUTING = Assumption("where a user goes next, and how long a service takes, does not depend on the others")
 PLAIN = (ROUTING, Assumption("stations share their server, or serve in order of arrival exponential times"))
@@ -176,34 +187,41 @@ def mva(
     """
     users, think = count("users", users), at_least_zero("think_s", think_s)
     stations = arguments.sequence(stations, "stations", "a list of demands or stations")
-    for index, station in enumerate(stations):
-        # Plain numbers without a call: a check of five takes as long as half of the recursion.
-        plain = isinstance(station, float) and 0.0 <= station < math.inf
-        if not plain and not isinstance(station, Station):
-            at_least_zero(f"demand of station {index + 1}", station)
-    demands = [station for station in stations if not isinstance(station, Station)]
-    if len(demands) < len(stations):
-        return _with_stations(stations, users, think, course)
-    total = think + sum(demands)
-    if total == 0.0:
+    if not _are_demands(stations):
+        for index, station in enumerate(stations):
+            if not isinstance(station, Station):
+                at_least_zero(f"demand of station {index + 1}", station)
+        if any(isinstance(station, Station) for station in stations):
+            return _with_stations(stations, users, think, course)
+    if think + sum(stations) == 0.0:
         raise InputError(NO_TIME)
     if course:
-        throughputs, queues = map(np.frombuffer, _native.mva_by_population(demands, think, users))
-        quantities = _course(throughputs, queues.reshape(users, -1), np.array(demands), users, think)
+        throughputs, queues = map(np.frombuffer, _native.mva_by_population(stations, think, users))
+        quantities = _course(throughputs, queues.reshape(users, -1), np.array(stations), users, think)
         return Prediction(method="exact MVA", source=SOURCE, quantities=quantities, assumptions=PLAIN)
-    throughput, rows = _native.mva(demands, think, users)
-    residence, queue, utilisation = np.frombuffer(rows).reshape(3, -1)
+    throughput, residence, queue, utilisation = _native.mva(stations, think, users)
     return Prediction(
         method="exact MVA",
         source=SOURCE,
         quantities=(
-            Quantity("throughput_per_s", throughput, "1/s"),
-            Quantity("response_s", users / throughput - think, "s"),
-            Quantity("residence_s", residence, "s"),
-            Quantity("queue", queue, "interaction"),
-            Quantity("utilisation", utilisation, ""),
+            plain_quantity("throughput_per_s", throughput, "1/s"),
+            plain_quantity("response_s", users / throughput - think, "s"),
+            plain_quantity("residence_s", np.frombuffer(residence), "s"),
+            plain_quantity("queue", np.frombuffer(queue), "interaction"),
+            plain_quantity("utilisation", np.frombuffer(utilisation), ""),
         ),
         assumptions=PLAIN,
+    )
+
+
+def _are_demands(stations: Sequence[Any]) -> bool:
+    """True if all are Python's floats, and demands; others may be demands too."""
+    # All at once: to ask each of five takes as long as half of the recursion. A sum shows what is no number.
+    return (
+        bool(stations)
+        and FLOAT.issuperset(map(type, stations))
+        and min(stations) >= 0.0
+        and sum(stations) < math.inf
     )
 
 
