@@ -689,6 +689,38 @@ fn no_wait_for_a_disk_is_longer_than_the_interval() {
     assert_eq!(census.implausible, 2);
 }
 
+/// A thread that slept was told to have waited for 252 s, and the source knows that it can have waited for 2.
+#[test]
+fn of_several_threads_no_wait_is_counted_that_cannot_have_been() {
+    for (is_known, counted_s) in [(true, [2, 1]), (false, [252, 1])] {
+        let mut census = Census::new(By::Uid, TICK_NS);
+        let (mut scan, kernel) = (Scan::default(), Kernel::new());
+        let mut waited_ns = Vec::new();
+        for (round, wait_s, cut_s) in [(0, 7, 0), (1, 259, 250), (2, 260, 250)] {
+            scan.clear();
+            let mut facts = kernel.facts(1).unwrap();
+            (facts.stat.threads, facts.had_one_thread) = (3, false);
+            (facts.wait_ns, facts.wait_cut_ns) = (Some(1000 * MS * wait_s), 0);
+            if is_known {
+                facts.wait_cut_ns = 1000 * MS * cut_s;
+            }
+            scan.changed(7, facts);
+            let around = Surroundings {
+                since_ticks: (round > 0).then_some(500 * round),
+                length_ns: 5000 * MS,
+                capacity_ns: 20_000 * MS,
+                own_pid: None,
+                departures: &Departures::default(),
+                is_gone: &mut |_| false,
+            };
+            census.step(&scan, around);
+            waited_ns.push(census.accounts()[&Key::Uid(0)].usage.wait_ns);
+        }
+        assert_eq!(waited_ns[1..], counted_s.map(|s| s * 1000 * MS));
+        assert_eq!(census.cpu_waits_cut_ns, if is_known { 250_000 * MS } else { 0 });
+    }
+}
+
 /// A child had ended before the recorder began to listen, and its parent waits in the middle of the first scan: after it
 /// was read, and before the child's turn.
 #[test]

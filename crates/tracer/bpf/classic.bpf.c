@@ -103,15 +103,7 @@ INLINE u32 leaves(struct event_sched_switch *event, u32 number, u64 now, u32 cpu
     if (!account)
         return process;
     u32 reason = reason_of(event->prev_state);
-    if (task->state == TASK_RUNS) {
-        told->slice_ns = now - task->since_ns;
-        count(account, KIND_SLICE + reason, told->slice_ns, cpu);
-    } else {
-        unseen();
-    }
-    told->reason = reason;
-    told->account = task->account;
-    has_left(task, reason, now);
+    has_left(task, account, reason, now, cpu, told);
     task->before_ns = 0;
     if (reason == REASON_EXIT)
         forget(task);

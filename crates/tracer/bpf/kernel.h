@@ -45,8 +45,14 @@ struct pid {
     struct upid numbers[1];
 };
 
+struct taskstats {
+    u64 cpu_delay_total;
+};
+
 struct signal_struct {
     struct pid *pids[4];
+    /* Of the threads that have ended. */
+    struct taskstats *stats;
 };
 
 struct sched_entity {
@@ -61,8 +67,10 @@ struct sched_info {
 };
 
 struct task_struct {
+    u32 __state;
     u32 flags;
     u32 in_iowait : 1;
+    int exit_state;
     int pid;
     int tgid;
     struct task_struct *group_leader;
@@ -72,6 +80,11 @@ struct task_struct {
     struct signal_struct *signal;
     struct sched_entity se;
     struct sched_info sched_info;
+};
+
+/* Before Linux 5.14. */
+struct task_struct___old {
+    long state;
 };
 
 struct seq_file;
@@ -103,7 +116,15 @@ struct request {
 
 #pragma clang attribute pop
 
+/* Where a walk along the threads is; the kernel's own. */
+struct bpf_iter_task {
+    u64 opaque[3];
+};
+
+#define WALK_ALL_THREADS 1
+
 /* State of a task: the numbers in <linux/sched.h>. */
+#define STATE_RUNNING 0
 #define STATE_UNINTERRUPTIBLE 0x2
 #define STATE_STOPPED 0x4
 #define STATE_TRACED 0x8
@@ -136,6 +157,16 @@ static long (*const read_kernel)(void *to, u32 bytes, const void *from) = (void 
 static struct pt_regs *(*const registers_of)(struct task_struct *task) = (void *)175;
 
 #define STORAGE_CREATE 1
+
+/* Functions of the kernel that have no number of their own: the loader replaces these by those of the running kernel, in the
+ * order of its list of their names (src/object.rs). */
+#define FUNCTION(index) ((void *)(0x10000 + (index)))
+
+static void (*const hold_lists)(void) = FUNCTION(0);
+static void (*const release_lists)(void) = FUNCTION(1);
+static int (*const begin_walk)(struct bpf_iter_task *place, struct task_struct *of, u32 what) = FUNCTION(2);
+static struct task_struct *(*const next_thread)(struct bpf_iter_task *place) = FUNCTION(3);
+static void (*const end_walk)(struct bpf_iter_task *place) = FUNCTION(4);
 
 /* A field of a structure of the kernel. */
 #ifdef RAW

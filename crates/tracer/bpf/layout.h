@@ -205,15 +205,33 @@ struct ring {
 #define RING_BYTES 128
 #define RING_TAIL_AT 64
 
-/* What the iterator tells of each thread. */
+/* What is told of each thread. */
 struct thread {
     u64 run_ns;
     u64 wait_ns;
+    /* What the threads of its process that have ended waited for CPUs, where the kernel keeps it; else UNKNOWN. */
+    u64 ended_wait_ns;
     u32 task;
     u32 process;
+    /* Its effective user. */
+    u32 owner;
+    /* It waits for a CPU now. */
+    u8 is_queued;
+    /* It has ended: its waits are in those of the threads that have. */
+    u8 has_ended;
+    u16 unused;
 };
 
-#define THREAD_BYTES 24
+#define THREAD_BYTES 40
+/* Most threads that a walk tells of, and one: the place of the first says how many there are. */
+#define THREADS (1 << 13)
+
+struct threads {
+    u32 count;
+    /* There are others, of which nothing is told. */
+    u32 has_more;
+    u64 unused[4];
+};
 
 struct in_progress {
     u64 since_ns;
@@ -229,6 +247,7 @@ _Static_assert(__builtin_offsetof(struct account, slots) == ACCOUNT_SLOTS_AT, "a
 _Static_assert(sizeof(struct histogram) == HISTOGRAM_BYTES, "as in layout.rs");
 _Static_assert(sizeof(struct line) == LINE_BYTES, "as in layout.rs");
 _Static_assert(sizeof(struct thread) == THREAD_BYTES, "as in layout.rs");
+_Static_assert(sizeof(struct threads) == THREAD_BYTES, "in the place of a thread");
 _Static_assert(sizeof(struct record) == RECORD_BYTES, "as in layout.rs");
 _Static_assert(sizeof(struct task) == TASK_BYTES, "as in layout.rs, and a cache line");
 _Static_assert(__builtin_offsetof(struct task, is_kernel) == TASK_KERNEL_AT, "as in layout.rs");

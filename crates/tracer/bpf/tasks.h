@@ -77,8 +77,17 @@ struct told {
         .waited = NOTHING,                                \
     }
 
-INLINE void has_left(struct task *task, u32 reason, u64 now)
+/* Counts the slice that ends as the task leaves its CPU, if its beginning was seen. */
+INLINE void has_left(struct task *task, struct account *account, u32 reason, u64 now, u32 cpu, struct told *told)
 {
+    if (task->state == TASK_RUNS) {
+        told->slice_ns = now - task->since_ns;
+        count(account, KIND_SLICE + reason, told->slice_ns, cpu);
+    } else {
+        unseen();
+    }
+    told->reason = reason;
+    told->account = task->account;
     task->state = reason == REASON_PREEMPTED ? TASK_IS_QUEUED : TASK_WAITS;
     task->reason = reason;
     task->since_ns = now;

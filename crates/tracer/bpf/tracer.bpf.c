@@ -163,17 +163,9 @@ INLINE void leaves(struct task_struct *process, u32 is_preempted, u64 state, u64
     if (!account)
         return;
     u32 reason = reason_of(process, is_preempted, state);
-    if (task->state == TASK_RUNS) {
-        if (by_scheduler && HAS_FIELD(process->sched_info.last_arrival))
-            compare_clocks(process, task->since_ns, cpu);
-        told->slice_ns = now - task->since_ns;
-        count(account, KIND_SLICE + reason, told->slice_ns, cpu);
-    } else {
-        unseen();
-    }
-    told->reason = reason;
-    told->account = task->account;
-    has_left(task, reason, now);
+    if (task->state == TASK_RUNS && by_scheduler && HAS_FIELD(process->sched_info.last_arrival))
+        compare_clocks(process, task->since_ns, cpu);
+    has_left(task, account, reason, now, cpu, told);
     task->before_ns = by_scheduler && HAS_FIELD(process->sched_info.run_delay) ? READ(process->sched_info.run_delay) : 0;
     if (reason == REASON_EXIT)
         forget(task);

@@ -9,9 +9,12 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use aya_obj::generated::bpf_insn;
 
+use crate::perf::PerformanceEvent;
+
 const MAP_CREATE: libc::c_int = 0;
 const MAP_UPDATE: libc::c_int = 2;
 const PROGRAM_LOAD: libc::c_int = 5;
+const PROGRAM_RUN: libc::c_int = 10;
 const RAW_TRACEPOINT_OPEN: libc::c_int = 17;
 const DEBUGGING_INFORMATION_LOAD: libc::c_int = 18;
 const MAP_FREEZE: libc::c_int = 22;
@@ -34,15 +37,18 @@ pub enum Place {
     Tracepoint,
     /// An iterator.
     Iterator,
+    /// Nothing that happens: it runs when it is called.
+    Call,
 }
 
 impl Place {
-    /// Number of the type of its programs: `BPF_PROG_TYPE_TRACING`, or that of the tracepoint.
+    /// Number of the type of its programs: `BPF_PROG_TYPE_TRACING`, that of the tracepoint, or `BPF_PROG_TYPE_SYSCALL`.
     fn program_type(self) -> u32 {
         match self {
             Place::TypedTracepoint | Place::Iterator => 26,
             Place::RawTracepoint => 17,
             Place::Tracepoint => 5,
+            Place::Call => 31,
         }
     }
 
@@ -51,8 +57,13 @@ impl Place {
         match self {
             Place::TypedTracepoint => 23,
             Place::Iterator => 28,
-            Place::RawTracepoint | Place::Tracepoint => 0,
+            Place::RawTracepoint | Place::Tracepoint | Place::Call => 0,
         }
+    }
+
+    /// Flags of its programs: those that are called may sleep (`BPF_F_SLEEPABLE`), or the kernel refuses them.
+    fn flags(self) -> u32 {
+        if self == Place::Call { 1 << 4 } else { 0 }
     }
 }
 
@@ -148,6 +159,23 @@ struct ProgramLoad {
 
 #[repr(C)]
 #[derive(Default)]
+struct ProgramRun {
+    program: u32,
+    returned: u32,
+    sizes: [u32; 2],
+    data: [u64; 2],
+    repeat: u32,
+    duration: u32,
+    context_sizes: [u32; 2],
+    contexts: [u64; 2],
+    flags: u32,
+    cpu: u32,
+    batch: u32,
+    pad: u32,
+}
+
+#[repr(C)]
+#[derive(Default)]
 struct TypesLoad {
     types: u64,
     log: u64,
@@ -175,22 +203,6 @@ struct LinkCreate {
     information: u64,
     information_size: u32,
     pad: u32,
-}
-
-/// `struct perf_event_attr` in its first version (linux/perf_event.h).
-#[repr(C)]
-#[derive(Default)]
-struct EventAttributes {
-    ty: u32,
-    size: u32,
-    config: u64,
-    sample_period: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup_events: u32,
-    breakpoint: u32,
-    config1: u64,
 }
 
 #[repr(C)]
@@ -282,6 +294,7 @@ pub fn load_program(program: &ProgramArguments<'_>) -> Result<OwnedFd, (io::Erro
         count: program.instructions.len() as u32,
         instructions: program.instructions.as_ptr() as u64,
         license: program.license.as_ptr() as u64,
+        flags: program.place.flags(),
         name: short(program.name),
         place: program.place.attach_type(),
         types: number(program.types),
@@ -315,26 +328,10 @@ pub fn attach(program: BorrowedFd<'_>, name: Option<&CStr>) -> io::Result<OwnedF
 /// `cpu` is any CPU that is there: the program belongs to the tracepoint, and not to the event by which it gets there.
 pub fn attach_by_event(program: BorrowedFd<'_>, tracepoint: u64, cpu: i32) -> io::Result<OwnedFd> {
     const TYPE_TRACEPOINT: u32 = 2;
-    const FLAG_CLOEXEC: libc::c_ulong = 8;
     const SET_PROGRAM: libc::Ioctl = 0x4004_2408;
     const ENABLE: libc::Ioctl = 0x2400;
-    let attributes = EventAttributes {
-        ty: TYPE_TRACEPOINT,
-        size: size_of::<EventAttributes>() as u32,
-        config: tracepoint,
-        sample_period: 1,
-        ..EventAttributes::default()
-    };
-    let (every_process, no_group) = (-1_i32, -1_i32);
-    // SAFETY: the call reads the attributes, whose size it is told, and returns a descriptor or -1.
-    let event = unsafe {
-        libc::syscall(libc::SYS_perf_event_open, &attributes, every_process, cpu, no_group, FLAG_CLOEXEC)
-    };
-    if event < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the descriptor is new and belongs to nobody else.
-    let event = unsafe { OwnedFd::from_raw_fd(event as i32) };
+    let event = PerformanceEvent { kind: TYPE_TRACEPOINT, config: tracepoint, sample_period: 1, flags: 0 };
+    let event = event.open(cpu)?;
     for (request, argument) in [(SET_PROGRAM, program.as_raw_fd()), (ENABLE, 0)] {
         // SAFETY: both requests take a number; the descriptors are open.
         if unsafe { libc::ioctl(event.as_raw_fd(), request, argument) } < 0 {
@@ -352,6 +349,11 @@ pub fn attach_iterator(program: BorrowedFd<'_>) -> io::Result<OwnedFd> {
         ..LinkCreate::default()
     };
     descriptor(LINK_CREATE, &mut arguments)
+}
+
+/// Calls a program that was loaded for that.
+pub fn run(program: BorrowedFd<'_>) -> io::Result<()> {
+    call(PROGRAM_RUN, &mut ProgramRun { program: number(program), ..ProgramRun::default() }).map(drop)
 }
 
 /// Begins a pass of an iterator: a file whose reading runs the program.

@@ -92,8 +92,10 @@ pub(crate) const RECORD_BYTES: usize = 64;
 pub(crate) const RING_BYTES: usize = 128;
 pub(crate) const RING_LOST: usize = 8;
 pub(crate) const RING_TAIL: usize = 64;
-/// What the iterator tells of a thread [byte].
-pub(crate) const THREAD_BYTES: usize = 24;
+/// What is told of a thread [byte].
+pub(crate) const THREAD_BYTES: usize = 40;
+/// Most threads that a walk tells of, and one.
+pub(crate) const THREADS: usize = 1 << 13;
 /// Kinds of records, in the kernel's order; those that are not of a switch have the names of their events.
 pub(crate) const RECORDS: [&str; 6] = ["switch", "fork", "exec", "exit", "block_issue", "block_completion"];
 /// Number of the reason of a wake-up of a task that has not run yet.
@@ -173,6 +175,7 @@ mod tests {
         numbered("REQUEST", &REQUESTS);
         assert!(HEADER.contains("#define RING (1 << 16)"), "{RING}");
         assert!(HEADER.contains("#define TASKS (1 << 16)"), "{TASKS}");
+        assert!(HEADER.contains("#define THREADS (1 << 13)"), "{THREADS}");
         let mut task = HEADER.split("struct task {").nth(1).unwrap().lines().map(str::trim);
         assert_eq!(task.find(|line| line.ends_with(';')), Some("u64 tag;"), "{TASK_TAG}");
         let records = RECORDS.map(|record| record.trim_start_matches("block_"));

@@ -18,6 +18,7 @@ mod layout;
 mod mapped;
 mod noted;
 mod object;
+mod perf;
 mod threads;
 mod tracer;
 
@@ -25,6 +26,7 @@ use std::io;
 
 pub use attachment::Attachment;
 pub use events::{Event, Events, Record};
+pub use perf::PerformanceEvent;
 pub use threads::{Thread, Threads};
 pub use tracer::{Account, Latency, Losses, Owner, Queueing, Tracer};
 

@@ -6,6 +6,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use aya_obj::btf::{Btf, BtfFeatures, BtfKind};
+use aya_obj::generated::bpf_insn;
 use aya_obj::maps::Map;
 use aya_obj::{EbpfSectionKind, Object};
 
@@ -33,6 +34,17 @@ pub(crate) struct Program {
     pub place: Place,
     pub target: &'static str,
 }
+
+/// Functions of the kernel that programs call by these places in the list (`FUNCTION` in `bpf/kernel.h`).
+const FUNCTIONS: [&str; 5] = [
+    "bpf_rcu_read_lock",
+    "bpf_rcu_read_unlock",
+    "bpf_iter_task_new",
+    "bpf_iter_task_next",
+    "bpf_iter_task_destroy",
+];
+/// Number of the first of them in compiled programs: the kernel's own helpers have smaller ones.
+const FUNCTION_FIRST: i32 = 0x10000;
 
 /// A value of a global constant of the programs.
 pub(crate) type Constant<'a> = (&'a str, &'a [u8]);
@@ -74,9 +86,29 @@ impl Kernel {
         let (name, kind) = match program.place {
             Place::TypedTracepoint => (format!("btf_trace_{}", program.target), BtfKind::Typedef),
             Place::Iterator => (program.target.to_owned(), BtfKind::Func),
-            Place::RawTracepoint | Place::Tracepoint => return Some(0),
+            Place::RawTracepoint | Place::Tracepoint | Place::Call => return Some(0),
         };
         self.types.id_by_type_name_kind(&name, kind).ok()
+    }
+
+    /// The instructions with the calls of the kernel's functions by their numbers in this kernel.
+    fn with_functions(&self, instructions: &[bpf_insn]) -> Result<Vec<bpf_insn>, TraceError> {
+        const CALL: u8 = 0x85;
+        const BY_TYPE: u8 = 2;
+        let mut instructions = instructions.to_vec();
+        for instruction in &mut instructions {
+            let index = usize::try_from(instruction.imm.wrapping_sub(FUNCTION_FIRST)).ok();
+            let name = index.and_then(|index| FUNCTIONS.get(index));
+            let Some(name) = name.filter(|_| instruction.code == CALL && instruction.src_reg() == 0) else {
+                continue;
+            };
+            let number = self.types.id_by_type_name_kind(name, BtfKind::Func);
+            instruction.imm = number
+                .map_err(|_| TraceError::Unknown { detail: format!("the kernel has no {name}") })?
+                as i32;
+            instruction.set_src_reg(BY_TYPE);
+        }
+        Ok(instructions)
     }
 }
 
@@ -142,7 +174,7 @@ impl Loaded {
             .ok_or_else(|| TraceError::Damaged { detail: format!("no program {}", program.name) })?;
         let arguments = ProgramArguments {
             name: program.name,
-            instructions: &function.instructions,
+            instructions: &kernel.with_functions(&function.instructions)?,
             license: &self.object.license,
             types: self.types.as_fd(),
             place: program.place,
@@ -156,10 +188,11 @@ impl Loaded {
         })
     }
 
-    /// Loads and attaches a program, until the result is dropped.
+    /// Loads and attaches a program, until the result is dropped; of one that is called, the result is the program.
     pub fn attach(&self, kernel: &Kernel, program: Program) -> Result<OwnedFd, TraceError> {
         let loaded = self.load(kernel, program)?;
         let attached = match program.place {
+            Place::Call => return Ok(loaded),
             Place::TypedTracepoint => bpf::attach(loaded.as_fd(), None),
             Place::Iterator => bpf::attach_iterator(loaded.as_fd()),
             Place::RawTracepoint => {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 
 use self::counters::{AMOUNTS, CPU_TIMES, Counts, Files, Levels, Part, Reading, levels};
-use self::trees::Trees;
+use self::trees::{Places, Trees};
 use crate::kernel::files::Root;
 
 /// Most groups that are read; what others use is in the groups above them.
@@ -39,6 +39,8 @@ struct Group {
     /// CPU times that no row has yet, or of which a row had too much [ns].
     carried: [i64; CPU_TIMES],
     links: Option<u64>,
+    /// Hierarchies that have a folder of it, as far as is known.
+    places: Places,
     hot: u8,
     ran: bool,
     is_gone: bool,
@@ -92,6 +94,7 @@ impl Groups {
             grown: None,
             carried: [0; CPU_TIMES],
             links: None,
+            places: Places::default(),
             hot: 0,
             ran: false,
             is_gone: false,
@@ -136,7 +139,11 @@ impl Groups {
         }
         let before_ns = group.before.as_ref().map_or(Some(0), |before| before[0]);
         group.ran = if now[0].is_some() { now[0] != before_ns } else { above_ran };
-        if group.ran || group.hot > 0 || beat || group.before.is_none() {
+        if place == 0 {
+            // Of the root, CPU times alone are asked for: the machine has counters of its own.
+            let before = group.before.replace(now);
+            group.grown = before.map(|before| growth(&before, &now)).filter(|_| *has_begun);
+        } else if group.ran || group.hot > 0 || beat || group.before.is_none() {
             if !group.files.read((&*trees, &group.path), reading, None, &mut now, Part::Rest) {
                 self.lose(place);
                 return false;
@@ -156,9 +163,9 @@ impl Groups {
 
     /// Finds groups below one that ran.
     fn list(&mut self, place: usize, beat: bool) {
-        let group = &self.table[place];
+        let group = &mut self.table[place];
         let path = Arc::clone(&group.path);
-        let links = self.trees.links(&path);
+        let links = self.trees.links(&path, &mut group.places);
         // One made while another was removed leaves the number of links as it was: a beat lists all.
         if links.is_some() && links == group.links && !beat {
             return;
@@ -182,6 +189,10 @@ impl Groups {
             }
         }
         self.table[place].unread = unread;
+        // What has changed may be that one of them is in another hierarchy too.
+        for child in self.table.iter_mut().filter(|child| child.parent == place) {
+            child.places = Places::default();
+        }
         for gone in known.iter().filter(|child| !there.contains(child)) {
             if let Some(group) = self.table.iter_mut().find(|group| group.path == *gone) {
                 (group.is_gone, group.ran) = (true, false);

@@ -38,6 +38,17 @@ const MOUNTS: [(Tree, &str, &str); 8] = [
     (Tree::Blkio, "/sys/fs/cgroup/blkio", "blkio.throttle.io_serviced"),
 ];
 
+/// Hierarchies in which a group may be.
+#[derive(Clone, Debug)]
+pub struct Places([bool; TREES.len()]);
+
+impl Default for Places {
+    /// All of them.
+    fn default() -> Places {
+        Places([true; TREES.len()])
+    }
+}
+
 /// The hierarchies that there are.
 #[derive(Debug)]
 pub struct Trees {
@@ -89,20 +100,23 @@ impl Trees {
     }
 
     /// Links of the folders of a group in all hierarchies, which change with the number of groups below it; `None`
-    /// where that is not known.
-    pub fn links(&self, path: &str) -> Option<u64> {
+    /// where that is not known. Looks in those of `places`, and leaves those in which the group is.
+    pub fn links(&self, path: &str, places: &mut Places) -> Option<u64> {
         if !self.has_links {
             return None;
         }
         let below = path.trim_start_matches('/');
         let below = if below.is_empty() { "." } else { below };
-        #[allow(clippy::unnecessary_cast, reason = "it is not of one type on every architecture")]
-        let links = |tree: &Tree| {
-            let folder = self.folders[*tree as usize].as_ref()?;
-            statat(folder, below, AtFlags::empty()).ok().map(|folder| folder.st_nlink as u64)
-        };
-        let links = TREES.iter().map(|tree| links(tree).unwrap_or(0));
-        Some(links.fold(0, |sum: u64, links| sum.wrapping_mul(4096).wrapping_add(links)))
+        let mut sum = 0u64;
+        for (folder, is_there) in self.folders.iter().zip(&mut places.0) {
+            let found = folder.as_ref().filter(|_| *is_there);
+            let found = found.and_then(|folder| statat(folder, below, AtFlags::empty()).ok());
+            *is_there = found.is_some();
+            #[allow(clippy::unnecessary_cast, reason = "it is not of one type on every architecture")]
+            let links = found.map_or(0, |found| found.st_nlink as u64);
+            sum = sum.wrapping_mul(4096).wrapping_add(links);
+        }
+        Some(sum)
     }
 
     /// Names of the groups directly below `path`, each once.
@@ -117,5 +131,39 @@ impl Trees {
         names.sort_unstable();
         names.dedup();
         names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_is_looked_for_where_it_was_found_until_it_may_be_elsewhere_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let mounts = folder.path().join("sys/fs/cgroup");
+        for (_, mount, file) in
+            MOUNTS.iter().filter(|(tree, ..)| matches!(tree, Tree::Cpuacct | Tree::Memory))
+        {
+            let mount = folder.path().join(mount.trim_start_matches('/'));
+            fs::create_dir_all(&mount).unwrap();
+            fs::write(mount.join(file), "0").unwrap();
+        }
+        let trees = Trees { has_links: true, ..Trees::open(&Root::new(folder.path())) };
+        fs::create_dir(mounts.join("memory/job")).unwrap();
+        let mut places = Places::default();
+        let found = trees.links("/job", &mut places);
+        let in_one = [false, false, false, true, false];
+        assert_eq!((trees.name(), places.0), ("version 1", in_one));
+        // One in another hierarchy is found when its parent, which has another number of groups then, says so.
+        fs::create_dir(mounts.join("cpuacct/job")).unwrap();
+        assert_eq!((trees.links("/job", &mut places), places.0), (found, in_one));
+        let mut places = Places::default();
+        assert_ne!(trees.links("/job", &mut places), found);
+        assert_eq!(places.0, [false, true, false, true, false]);
+        // One that is removed is nowhere.
+        fs::remove_dir(mounts.join("cpuacct/job")).unwrap();
+        fs::remove_dir(mounts.join("memory/job")).unwrap();
+        assert_eq!((trees.links("/job", &mut places), places.0), (Some(0), [false; TREES.len()]));
     }
 }

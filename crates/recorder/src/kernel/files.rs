@@ -59,14 +59,14 @@ impl KernelFile {
     }
 }
 
-/// A first piece shorter than this is all of a file [byte]: half of the smallest page. The kernel ends a piece where what
-/// comes next has no room in the rest of a page, and none of the files that are read here has a line of half a page after
-/// a shorter one.
+/// A piece shorter than this, where there was room for more, is the last one of a file [byte]: half of the smallest page. The
+/// kernel ends a piece where what comes next has no room in the rest of a page, and none of the files that are read here has
+/// a line of half a page after a shorter one.
 const WHOLE_BYTES: usize = 2048;
 
 /// All of `file` from its start, in `buffer`, which grows as needed and keeps its size.
 ///
-/// The kernel returns many of its files in pieces: unless the first one is short, only an empty read is the end.
+/// The kernel returns many of its files in pieces: unless one is short, only an empty read is the end.
 pub fn read_whole(file: impl AsFd, buffer: &mut Vec<u8>) -> io::Result<&[u8]> {
     if buffer.len() < 4096 {
         buffer.resize(16 * 1024, 0);
@@ -76,10 +76,15 @@ pub fn read_whole(file: impl AsFd, buffer: &mut Vec<u8>) -> io::Result<&[u8]> {
         if length == buffer.len() {
             buffer.resize(buffer.len() * 2, 0);
         }
+        let room = buffer.len() - length;
         match pread(&file, &mut buffer[length..], length as u64) {
             Ok(0) => return Ok(&buffer[..length]),
-            Ok(read) if length == 0 && read < WHOLE_BYTES => return Ok(&buffer[..read]),
-            Ok(read) => length += read,
+            Ok(read) => {
+                length += read;
+                if read < WHOLE_BYTES && read < room {
+                    return Ok(&buffer[..length]);
+                }
+            }
             Err(Errno::INTR) => {}
             Err(errno) => return Err(errno.into()),
         }

@@ -436,6 +436,7 @@ mod tests {
                         stat,
                         run_ns,
                         wait_ns: None,
+                        wait_cut_ns: 0,
                         has_all_waits: true,
                         had_one_thread: true,
                         swap_wait_ns: None,

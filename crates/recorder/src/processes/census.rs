@@ -353,6 +353,8 @@ impl Census {
         // An older one was hidden until now, or started before the recorder: its lifetime is not this interval.
         if around.since_ticks.is_some_and(|since| facts.stat.start_ticks >= since) {
             let mut usage = lifetime(facts, self.tick_ns);
+            usage.wait_ns = usage.wait_ns.saturating_sub(facts.wait_cut_ns);
+            self.cpu_waits_cut_ns = self.cpu_waits_cut_ns.saturating_add(facts.wait_cut_ns);
             if facts.stat.state == b'Z' && around.departures.is_complete {
                 // The message of its end came before, and was or will be counted.
                 usage = self.recognise(&mut entry);
@@ -379,6 +381,8 @@ impl Census {
         self.enter(&key, facts);
         let grown = growth(&entry.facts, facts, self.tick_ns);
         let before = self.of_children(entry);
+        let cut_ns = facts.wait_cut_ns.saturating_sub(entry.facts.wait_cut_ns);
+        self.cpu_waits_cut_ns = self.cpu_waits_cut_ns.saturating_add(cut_ns);
         entry.facts = facts.clone();
         let usage = if entry.ended.is_some() { self.after_message(entry) } else { grown };
         let mut child_usage = self.of_children(entry);

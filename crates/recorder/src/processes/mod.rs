@@ -12,6 +12,7 @@ pub(crate) mod iterator;
 mod listing;
 pub(crate) mod netlink;
 mod nvml;
+mod possible;
 pub(crate) mod procfs;
 pub mod settlement;
 pub(crate) mod taskstats;
@@ -67,6 +68,8 @@ pub struct Facts {
     pub run_ns: Option<u64>,
     /// Time runnable but waiting for a CPU, of all threads [ns]; see [`threads`].
     pub wait_ns: Option<u64>,
+    /// The part of `wait_ns` that cannot have been: see [`possible`].
+    pub wait_cut_ns: u64,
     /// `wait_ns` has the threads that have ended too.
     pub has_all_waits: bool,
     /// No reading saw a second thread.

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{AtFlags, Mode, OFlags, openat, statat};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use thinktime_tracer::Thread;
 
 use super::commands;
 use super::listing::Listing;
@@ -56,8 +57,8 @@ pub(crate) struct Process {
     io: Kept,
     /// Exact time of the first thread at the last reading [ns]: unchanged if it has not run.
     pub(super) run_ns: u64,
-    /// The same of all its threads, where the source tells.
-    pub(super) all_ns: u64,
+    /// What its threads were told to have waited and cannot have [ns].
+    pub(super) wait_cut_ns: u64,
     /// Threads at the last reading.
     pub(super) threads: u32,
     /// Waiting of its threads, once it has had several.
@@ -81,7 +82,7 @@ impl Process {
             stat: Kept::Unopened,
             io: Kept::Unopened,
             run_ns: 0,
-            all_ns: 0,
+            wait_cut_ns: 0,
             threads: 1,
             waited: None,
             reads: 0,
@@ -140,6 +141,17 @@ impl Budget {
     fn give_back(&mut self, descriptors: u64) {
         self.used = self.used.saturating_sub(descriptors);
     }
+}
+
+/// What a source knows of a process before its files are read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Known<'a> {
+    /// Times of the first thread.
+    pub first: Option<ThreadSched>,
+    /// Effective user.
+    pub uid: Option<u32>,
+    /// All threads, where the source tells of them.
+    pub threads: &'a [Thread],
 }
 
 /// The files of processes, by name below `/proc`.
@@ -247,9 +259,12 @@ impl Files {
     /// Begins the next sample: adds new processes to `table`.
     ///
     /// Those that ended are removed when the folder is listed, else when they are read.
-    pub(super) fn advance(&mut self, table: &mut Vec<Process>, forks: Option<u64>) -> io::Result<()> {
-        self.advance_time();
-        self.thread_waits.begin();
+    pub(super) fn advance_and_list(
+        &mut self,
+        table: &mut Vec<Process>,
+        forks: Option<u64>,
+    ) -> io::Result<()> {
+        self.advance();
         // Nothing was forked, so that the folder cannot have a new process.
         if forks.is_some() && forks == self.forks {
             return Ok(());
@@ -265,12 +280,13 @@ impl Files {
 
     /// Begins the next sample with the processes `pids`, all that there are, in ascending order.
     pub(super) fn advance_to(&mut self, table: &mut Vec<Process>, pids: &[i32]) {
-        self.advance_time();
-        self.thread_waits.begin();
+        self.advance();
         self.match_table(table, pids);
     }
 
-    fn advance_time(&mut self) {
+    /// The same with the processes of the sample before.
+    pub(super) fn advance(&mut self) {
+        self.thread_waits.begin();
         let part = REFRESH / REFRESH_PARTS;
         self.parts = (self.parts.1, (self.since.elapsed().as_nanos() / part.as_nanos()) as u64);
     }
@@ -287,9 +303,9 @@ impl Files {
         self.read(process.pid, "/schedstat", &mut process.schedstat, parse)
     }
 
-    /// All counters of a process, given the times of its first thread.
-    fn facts(&mut self, process: &mut Process, sched: Option<ThreadSched>) -> Outcome<Facts> {
-        let pid = process.pid;
+    /// All counters of a process.
+    fn facts(&mut self, process: &mut Process, known: Known<'_>) -> Outcome<Facts> {
+        let (pid, sched) = (process.pid, known.first);
         let due = self.is_due(process);
         let parse = |text: &[u8], file: &str| process_stat::parse(text, file).ok();
         let stat = match self.read(pid, "/stat", &mut process.stat, parse) {
@@ -299,9 +315,13 @@ impl Files {
         };
         if stat.threads > 1 || process.waited.is_some() {
             let waited = process.waited.get_or_insert_default();
-            let ticks = stat.user_ticks.saturating_add(stat.system_ticks);
-            let has_run = due || sched.is_none_or(|sched| sched.run_ns != process.run_ns);
-            self.thread_waits.read(self.listing.folder(), pid, sched, ticks, has_run, waited);
+            if known.threads.is_empty() {
+                let ticks = stat.user_ticks.saturating_add(stat.system_ticks);
+                let has_run = due || sched.is_none_or(|sched| sched.run_ns != process.run_ns);
+                self.thread_waits.read(self.listing.folder(), pid, sched, ticks, has_run, waited);
+            } else {
+                waited.take(known.threads);
+            }
         }
         // As read before `stat`: time used in between shows as a change at the next sample.
         process.run_ns = sched.map_or(0, |sched| sched.run_ns);
@@ -319,7 +339,7 @@ impl Files {
         }
         let command = self.command(process, &stat);
         // A process that ended just now keeps the user that it had.
-        process.uid = self.uid(pid).unwrap_or(process.uid);
+        process.uid = known.uid.or_else(|| self.uid(pid)).unwrap_or(process.uid);
         Outcome::Read(Facts {
             stat,
             run_ns: sched.map(|sched| sched.run_ns),
@@ -327,6 +347,7 @@ impl Files {
                 .waited
                 .as_ref()
                 .map_or(sched.map(|sched| sched.wait_ns), |waited| waited.wait_ns),
+            wait_cut_ns: process.wait_cut_ns,
             has_all_waits: process.waited.as_ref().is_none_or(|waited| waited.is_complete),
             had_one_thread: process.waited.is_none(),
             swap_wait_ns: None,
@@ -338,13 +359,8 @@ impl Files {
     }
 
     /// Reads all counters of a process into `scan`; false if it has ended or may not be read.
-    pub(super) fn read_into(
-        &mut self,
-        scan: &mut Scan,
-        process: &mut Process,
-        sched: Option<ThreadSched>,
-    ) -> bool {
-        match self.facts(process, sched) {
+    pub(super) fn read_into(&mut self, scan: &mut Scan, process: &mut Process, known: Known<'_>) -> bool {
+        match self.facts(process, known) {
             Outcome::Read(facts) => {
                 scan.changed(process.pid, facts);
                 true
@@ -358,19 +374,14 @@ impl Files {
     }
 
     /// The same for a process of the table, or a new one that took its number.
-    pub(super) fn read_again(
-        &mut self,
-        scan: &mut Scan,
-        process: &mut Process,
-        sched: Option<ThreadSched>,
-    ) -> bool {
-        if self.read_into(scan, process, sched) {
+    pub(super) fn read_again(&mut self, scan: &mut Scan, process: &mut Process, known: Known<'_>) -> bool {
+        if self.read_into(scan, process, known) {
             return true;
         }
         let pid = process.pid;
         // Once more with no file open: descriptors stay with the old process.
         self.close(std::mem::replace(process, Process::new(pid)));
-        self.read_into(scan, process, sched)
+        self.read_into(scan, process, known)
     }
 
     /// Removes ended processes from `table` and adds new ones; both lists are in ascending order.
@@ -467,7 +478,7 @@ impl Procfs {
             scan.unchanged(process.pid);
             return true;
         }
-        self.files.read_into(scan, process, sched)
+        self.files.read_into(scan, process, Known { first: sched, ..Known::default() })
     }
 
     /// Reads a process of the table, or a new one that took its number.
@@ -505,7 +516,7 @@ impl ProcessSource for Procfs {
     fn scan(&mut self, scan: &mut Scan, forks: Option<u64>) -> io::Result<()> {
         scan.clear();
         let mut table = std::mem::take(&mut self.table);
-        self.files.advance(&mut table, forks)?;
+        self.files.advance_and_list(&mut table, forks)?;
         table.retain_mut(|process| {
             let stays = self.visit_again(process, scan);
             if !stays {

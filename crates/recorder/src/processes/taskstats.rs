@@ -10,7 +10,7 @@
 use std::io;
 
 use super::netlink::{Of, Record, TaskstatsSocket};
-use super::procfs::{Files, Process};
+use super::procfs::{Files, Known, Process};
 use super::{By, ProcessSource, Scan};
 use crate::kernel::files::Root;
 use crate::proc::schedstat::ThreadSched;
@@ -45,8 +45,8 @@ impl Taskstats {
             return true;
         }
         // The number of slices is used nowhere below.
-        let sched = ThreadSched { run_ns: record.run_ns, wait_ns: record.wait_ns, slices: 0 };
-        if !self.files.read_again(scan, process, Some(sched)) {
+        let first = ThreadSched { run_ns: record.run_ns, wait_ns: record.wait_ns, slices: 0 };
+        if !self.files.read_again(scan, process, Known { first: Some(first), ..Known::default() }) {
             return false;
         }
         if let Some(facts) = scan.facts.last_mut() {
@@ -76,7 +76,7 @@ impl ProcessSource for Taskstats {
     fn scan(&mut self, scan: &mut Scan, forks: Option<u64>) -> io::Result<()> {
         scan.clear();
         let mut table = std::mem::take(&mut self.table);
-        self.files.advance(&mut table, forks)?;
+        self.files.advance_and_list(&mut table, forks)?;
         self.pids.clear();
         self.pids.extend(table.iter().map(|process| process.pid));
         let mut records = std::mem::take(&mut self.records);

@@ -14,9 +14,11 @@ use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
 
 use rustix::fs::{Mode, OFlags, RawDir, openat};
+use thinktime_tracer::Thread;
 
 use super::listing::pid_of;
 use super::netlink::{Of, Record, TaskstatsSocket};
+use super::possible::told_ns;
 use crate::kernel::files::{Root, read_once};
 use crate::proc::schedstat::{self, ThreadSched};
 
@@ -39,6 +41,17 @@ pub(super) struct Waited {
 }
 
 impl Waited {
+    /// Brings it up to date by a pass over the threads, which costs no further reading.
+    pub fn take(&mut self, threads: &[Thread]) {
+        if threads.iter().any(|thread| thread.ended_wait_ns.is_some()) {
+            // While a thread ends, it stands among both for a moment: less than before is as much as before.
+            let told_ns = told_ns(threads);
+            (self.wait_ns, self.is_complete) = (Some(told_ns.max(self.wait_ns.unwrap_or(0))), true);
+        } else {
+            self.grow(threads.iter().map(|thread| (thread.task as i32, thread.wait_ns)).collect());
+        }
+    }
+
     /// Adds what the threads waited since the reading before; `now` is ascending.
     fn grow(&mut self, now: Vec<(i32, u64)>) {
         let before = &self.by_thread;

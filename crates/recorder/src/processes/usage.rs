@@ -137,6 +137,7 @@ pub(super) fn of_children(facts: &Facts, tick_ns: u64) -> Usage {
 pub(super) fn growth(before: &Facts, after: &Facts, tick_ns: u64) -> Usage {
     let mut usage = lifetime(after, tick_ns);
     usage -= lifetime(before, tick_ns);
+    usage.wait_ns = usage.wait_ns.saturating_sub(after.wait_cut_ns.saturating_sub(before.wait_cut_ns));
     let has_one_thread = before.stat.threads == 1 && after.stat.threads == 1;
     // After exec by another thread, the first thread is a different one: its time does not continue the old.
     let run = before.run_ns.zip(after.run_ns).and_then(|(before, after)| after.checked_sub(before));

@@ -10,10 +10,12 @@
 //! idle. A sample is a header of 8 bytes, which names the mode.
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+
+use thinktime_tracer::PerformanceEvent;
 
 use crate::kernel::files::Root;
 use crate::proc::stat::CpuTicks;
@@ -33,27 +35,10 @@ const GAP_MAX: f64 = 0.05;
 /// Bytes of the ring of a CPU: 4096 samples, so that a sample of the log may be four times as late as usual.
 const RING_BYTES: usize = 32 * 1024;
 
-/// `struct perf_event_attr` in its first version (linux/perf_event.h).
-#[repr(C)]
-#[derive(Default)]
-struct EventAttributes {
-    kind: u32,
-    size: u32,
-    config: u64,
-    sample_period: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup_events: u32,
-    breakpoint: u32,
-    config1: u64,
-}
-
 const TYPE_SOFTWARE: u32 = 1;
 const SOFTWARE_CPU_CLOCK: u64 = 0;
 /// Bit `exclude_idle` of `flags`.
 const EXCLUDE_IDLE: u64 = 1 << 7;
-const FLAG_CLOEXEC: libc::c_ulong = 8;
 /// Places of `data_head` and `data_tail` in the first page of the mapping [byte].
 const HEAD: usize = 1024;
 const TAIL: usize = 1032;
@@ -92,31 +77,13 @@ unsafe impl Send for Ring {}
 
 impl Ring {
     fn open(cpu: u32, period_ns: u64) -> io::Result<Ring> {
-        let attributes = EventAttributes {
+        let event = PerformanceEvent {
             kind: TYPE_SOFTWARE,
-            size: size_of::<EventAttributes>() as u32,
             config: SOFTWARE_CPU_CLOCK,
             sample_period: period_ns,
             flags: EXCLUDE_IDLE,
-            ..EventAttributes::default()
         };
-        let (every_process, no_group) = (-1_i32, -1_i32);
-        // SAFETY: the call reads the attributes, whose size it is told, and returns a descriptor or -1.
-        let event = unsafe {
-            libc::syscall(
-                libc::SYS_perf_event_open,
-                &attributes,
-                every_process,
-                cpu as i32,
-                no_group,
-                FLAG_CLOEXEC,
-            )
-        };
-        if event < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the descriptor is new and belongs to nobody else.
-        let event = unsafe { OwnedFd::from_raw_fd(event as i32) };
+        let event = event.open(cpu as i32)?;
         let page_bytes = rustix::param::page_size();
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: a new mapping, which replaces none.

@@ -218,6 +218,7 @@ impl Kernel {
             },
             run_ns: Some(process.run_ns),
             wait_ns: Some(0),
+            wait_cut_ns: 0,
             has_all_waits: true,
             had_one_thread: process.threads == 1,
             swap_wait_ns: None,
