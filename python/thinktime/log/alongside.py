@@ -25,7 +25,7 @@ Matched = tuple["pl.DataFrame", NDArray[np.int64]]
 
 
 def alongside(
-    log: Log, table: str, pieces: Pieces, select: Select
+    log: Log, table: str, pieces: Pieces, select: Select, *, in_order: bool | None = None
 ) -> Iterator[tuple[Observations, Iterator[Matched]]]:
     """Each piece of the samples, with the rows of `table` that begin when one of its intervals does.
 
@@ -43,14 +43,17 @@ def alongside(
         The intervals.
     select : callable
         Columns that are wanted, ``start`` among them.
+    in_order : bool, optional
+        `can_follow` of the same arguments, for whoever reads the rows several times.
 
     Yields
     ------
     (piece, rows)
         The rows have to be used before the next piece is asked for.
     """
-    several = len(list(itertools.islice(pieces(), 2))) > 1
-    if several and _is_ordered(log, "samples") and _is_ordered(log, table):
+    if in_order is None:
+        in_order = can_follow(log, table, pieces)
+    if in_order:
         rows = _Following(_frames(log, table, select))
         last: int | None = None
         for piece in pieces():
@@ -59,6 +62,12 @@ def alongside(
         return
     for number, piece in enumerate(pieces()):
         yield piece, _anywhere(log, table, piece, itertools.islice(pieces(), number), select)
+
+
+def can_follow(log: Log, table: str, pieces: Pieces) -> bool:
+    """True if a log of several pieces has the rows of the samples and of `table` in the order of time."""
+    several = len(list(itertools.islice(pieces(), 2))) > 1
+    return several and _is_ordered(log, "samples") and _is_ordered(log, table)
 
 
 def _frames(log: Log, table: str, select: Select) -> Iterator[pl.DataFrame]:
