@@ -14,7 +14,6 @@ from thinktime.analyses.disks.result import Maker
 from thinktime.analyses.disks.section import section
 from thinktime.errors import InputError
 from thinktime.log import Log, LogError
-from thinktime.log.observations import Observations
 from thinktime.sources.simulated import simulate
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.series.looks import Looks
@@ -428,12 +427,20 @@ def intervals():
     """Intervals of one session, without a column of their own."""
     lengths = np.full(INTERVALS, 10.0)
     numbers = np.zeros(INTERVALS, dtype=np.int64)
-    observed = Observations(
-        start_us=numbers, length_s=lengths, segments=numbers, columns={}, dropped=0, absent=frozenset()
+    piece = Piece(
+        start_us=numbers,
+        length_s=lengths,
+        segments=numbers,
+        columns={},
+        dropped=0,
+        session=numbers,
+        since_s=np.cumsum(lengths),
+        negative=0,
     )
-    piece = Piece(session=numbers, since_s=np.cumsum(lengths), observed=observed, negative=0)
+    looks = Looks(lambda: iter([piece]))
     return Intervals(
-        looks=Looks(lambda: iter([piece])),
+        looks=looks,
+        alone=looks,
         facts={},
         count=INTERVALS,
         time_s=float(lengths.sum()),

@@ -310,8 +310,10 @@ class _Periods(Request[Piece, tuple[Period, ...]]):
         if not len(piece):
             return
         pairs = np.column_stack([piece.session, self._numbers(piece)])
-        unique, place = np.unique(pairs, axis=0, return_inverse=True)
-        place, count = place.reshape(-1), len(unique)
+        # Few runs of intervals, rather than all intervals, are sorted.
+        begins = np.concatenate([[True], (np.diff(pairs, axis=0) != 0).any(axis=1)])
+        unique, run = np.unique(pairs[begins], axis=0, return_inverse=True)
+        place, count = run.reshape(-1)[np.cumsum(begins) - 1], len(unique)
         start_s = np.full(count, np.inf)
         np.minimum.at(start_s, place, piece.since_s)
         lengths = np.bincount(place, piece.length_s, minlength=count)

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from thinktime.log import Log
     from thinktime.log.facts import Facts
-    from thinktime.log.observations import Observations
 
 Array = NDArray[np.float64]
 
@@ -174,7 +173,7 @@ def _limited(intervals: Intervals, found: Sequence[_Counted], *, limited: bool =
             "operations of both kinds": total([counters["reads"], counters["writes"]]),
             "bytes of both kinds": total([counters["read_bytes"], counters["write_bytes"]]),
         }
-        asked.append((item, counters, sums, intervals.known(counters | sums | over)))
+        asked.append((item, counters, sums, intervals.known(counters | sums | over, of_devices=True)))
     for item, counters, sums, known in asked:
         facts_of = known()
         chosen = {name: name for name in counters}
@@ -228,10 +227,7 @@ class _Beside:
         present = {column.name for column in log.schema("disks")}
         self._log, self._intervals = log, intervals
         self._columns = [name for name in TABLE if name in present]
-        self._in_order = can_follow(log, "disks", self._observed)
-
-    def _observed(self) -> Iterator[Observations]:
-        return (piece.observed for piece in self._intervals.looks.pieces())
+        self._in_order = can_follow(log, "disks", intervals.alone.pieces)
 
     def _select(self, part: pl.LazyFrame) -> pl.LazyFrame:
         import polars as pl
@@ -242,9 +238,9 @@ class _Beside:
             *(pl.col(name).cast(pl.Float64) for name in self._columns),
         ).filter(pl.col("device").is_not_null())
 
-    def _rows(self) -> Iterator[Iterator[Matched]]:
-        for _, rows in alongside(self._log, "disks", self._observed, self._select, in_order=self._in_order):
-            yield rows
+    def _rows(self) -> Iterator[tuple[Piece, Iterator[Matched]]]:
+        pieces = self._intervals.alone.pieces
+        return alongside(self._log, "disks", pieces, self._select, in_order=self._in_order)
 
     def found(self) -> dict[str, tuple[str, ...]]:
         """Devices with a row beside an interval, and the counters of each that have a value."""
@@ -252,7 +248,7 @@ class _Beside:
 
         valued = [(pl.col(name).is_finite() & (pl.col(name) >= 0.0)).any() for name in self._columns]
         known: dict[str, set[str]] = {}
-        for rows in self._rows():
+        for _, rows in self._rows():
             for frame, _ in rows:
                 for device, *has in frame.group_by("device").agg(valued).iter_rows():
                     known.setdefault(device, set()).update(
@@ -264,7 +260,7 @@ class _Beside:
 
     def pieces(self, known: Mapping[str, Sequence[str]]) -> Iterator[Piece]:
         """The intervals with their rows, by device."""
-        for piece, rows in zip(self._intervals.looks.pieces(), self._rows(), strict=True):
+        for piece, rows in self._rows():
             parts: dict[str, list[tuple[NDArray[np.int64], pl.DataFrame]]] = {}
             for frame, place in rows:
                 for (device,), own in _by_device(frame, place):
@@ -290,6 +286,8 @@ def _by_device(
     import polars as pl
 
     numbered = frame.with_columns(pl.Series("_place", place))
+    if len(frame) and (frame["device"] == frame["device"][0]).all():
+        return [((frame["device"][0],), numbered)]
     return numbered.partition_by("device", as_dict=True, maintain_order=True).items()
 
 

@@ -34,27 +34,20 @@ SLACK_S = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
-    """Sample intervals in order, of the selected sessions and stretch."""
+class Piece(Observations):
+    """Sample intervals in order, of the selected sessions and stretch.
+
+    A value below zero, which is impossible for a counter, is nan.
+    """
 
     session: NDArray[np.int64]
     """Number of the session of each interval."""
     since_s: Array
     """From the start of the session [s]."""
-    observed: Observations
-    """The intervals; a value below zero, which is impossible for a counter, is nan."""
     devices: Mapping[str, Rows] = dataclasses.field(default_factory=dict)
     """Rows of table `disks` beside the intervals, by device."""
     negative: int
     """Values that are nan because they were below zero."""
-
-    def __len__(self) -> int:
-        return len(self.session)
-
-    @property
-    def length_s(self) -> Array:
-        """Length of each interval."""
-        return self.observed.length_s
 
     @property
     def unknown(self) -> Array:
@@ -63,7 +56,7 @@ class Piece:
 
     def column(self, name: str) -> Array:
         """Values of a column; nan throughout where the log lacks it."""
-        found = self.observed.columns.get(name)
+        found = self.columns.get(name)
         return self.unknown if found is None else found
 
 
@@ -253,6 +246,9 @@ class Intervals:
     """Sample intervals of the selected sessions and stretch, read in pieces as often as is needed."""
 
     looks: Looks[Piece]
+    """The intervals, with the rows of table `disks` beside them where it is used."""
+    alone: Looks[Piece]
+    """The intervals alone."""
     facts: Mapping[str, Fact]
     """Of the columns."""
     count: int
@@ -286,9 +282,9 @@ class Intervals:
         present = [column(name) for name in names if self.has(name)]
         return total(present) if present else unknown
 
-    def known(self, formulas: Mapping[str, Formula]) -> Asked[dict[str, Fact]]:
-        """Facts of formulas."""
-        return self.looks.ask(_Facts(formulas))
+    def known(self, formulas: Mapping[str, Formula], *, of_devices: bool = False) -> Asked[dict[str, Fact]]:
+        """Facts of formulas of columns, or of devices."""
+        return (self.looks if of_devices else self.alone).ask(_Facts(formulas))
 
     def rate(self, amounts: Formula, unit: str) -> Callable[[], Estimate | None]:
         """Amount per second."""
@@ -384,20 +380,36 @@ def read(
     if not start_s >= 0.0 or (end_s is not None and not end_s > start_s):
         until = "its end" if end_s is None else f"{end_s:g} s"
         raise InputError(f"from {start_s:g} s to {until}: the end must come after the start, from 0 s on")
-    found = observations.held(lambda: observations.chunks(log, names))
-    selection = _Selection(listed, found, session=session, start_s=start_s, end_s=end_s)
-    pieces = observations.held(selection.pieces)
+
+    def selected(columns: Sequence[str]) -> Callable[[], Iterator[Piece]]:
+        selection = _Selection(
+            listed,
+            observations.held(lambda: observations.chunks(log, columns)),
+            session=session,
+            start_s=start_s,
+            end_s=end_s,
+        )
+        return observations.held(selection.pieces)
+
+    pieces = selected(names)
     begun: set[int] = set()
-    count, time_s, negative = 0, 0.0, 0
+    count, time_s, negative, dropped = 0, 0.0, 0, 0
+    known = _Facts({name: column(name) for name in dict.fromkeys(names)})
     for piece in pieces():
         begun |= set(np.unique(piece.session).tolist())
         count += len(piece)
         time_s += float(piece.length_s.sum())
         negative += piece.negative
+        dropped += piece.dropped
+        known.absorb(piece)
+    found = known.answer()
+    # What was never measured is not looked for again.
+    pieces = selected([name for name, fact in found.items() if fact.known])
     looks = Looks(pieces)
     return Intervals(
         looks=looks,
-        facts=looks.ask(_Facts({name: column(name) for name in dict.fromkeys(names)}))(),
+        alone=looks,
+        facts=found,
         count=count,
         time_s=time_s,
         sessions=tuple(sorted(begun)),
@@ -405,7 +417,7 @@ def read(
         is_whole=start_s == 0.0 and end_s is None,
         level=level,
         negative=negative,
-        dropped=sum(piece.dropped for piece in found()),
+        dropped=dropped,
     )
 
 
@@ -475,13 +487,17 @@ class _Selection:
         for name, values in piece.columns.items():
             chosen = values[kept]
             below = chosen < 0.0
-            negative += int(below.sum())
-            columns[name] = np.where(below, np.nan, chosen)
-        observed = replace(
-            piece,
+            found = int(np.count_nonzero(below))
+            negative += found
+            columns[name] = np.where(below, np.nan, chosen) if found else chosen
+        return Piece(
             start_us=piece.start_us[kept],
             length_s=piece.length_s[kept],
             segments=piece.segments[kept],
             columns=columns,
+            dropped=piece.dropped,
+            absent=piece.absent,
+            session=number[kept],
+            since_s=since[kept],
+            negative=negative,
         )
-        return Piece(session=number[kept], since_s=since[kept], observed=observed, negative=negative)

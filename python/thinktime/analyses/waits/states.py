@@ -417,9 +417,7 @@ class _Wider(Request[Piece, Estimate]):
         count = self._by_user.shape[1]
         if count < USERS_LEAST:
             return by_time
-        by_user = batch_means.batch_ratio(
-            self._by_user[0], self._by_user[1], self._level, independent=True
-        )
+        by_user = batch_means.batch_ratio(self._by_user[0], self._by_user[1], self._level, independent=True)
         if None in (by_time.low, by_time.high, by_user.low, by_user.high) or _width(by_user) <= _width(
             by_time
         ):

@@ -87,6 +87,7 @@ class Looks(Generic[Piece]):
 
     def __init__(self, pieces: Callable[[], Iterator[Piece]]) -> None:
         self.pieces = pieces
+        self._are_several = False
         self._waiting: list[tuple[Request[Piece, object], Asked[object]]] = []
 
     def ask(self, request: Request[Piece, Answer]) -> Asked[Answer]:
@@ -97,12 +98,14 @@ class Looks(Generic[Piece]):
 
     def _look(self) -> None:
         waiting, self._waiting = self._waiting, []
-        first = list(itertools.islice(self.pieces(), 2))
-        if len(first) == 1:
-            for request, asked in waiting:
-                asked.settle(request.whole(first[0]))
-            return
-        del first
+        if not self._are_several:
+            first = list(itertools.islice(self.pieces(), 2))
+            if len(first) == 1:
+                for request, asked in waiting:
+                    asked.settle(request.whole(first[0]))
+                return
+            self._are_several = True
+            del first
         active = [request for request, _ in waiting]
         while active:
             for piece in self.pieces():
