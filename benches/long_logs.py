@@ -5,7 +5,7 @@
 Each analysis runs in a process of its own, on a log of five-minute intervals in parts of 10^6 rows, whose
 tables of users, disks and interfaces have a row for each interval; or on a log of as many interactions.
 CPU time is that of the analysis, without imports; memory is the greatest resident size of the process,
-interpreter and libraries included. 10^8 rows take 8 GB of disk while they run, and half an hour.
+interpreter and libraries included. 10^8 rows take 8 GB of disk while they run, and an hour.
 """
 
 from __future__ import annotations

@@ -272,7 +272,8 @@ class _Seen:
 
         def values(piece: Piece) -> Array:
             load, response = _completed(piece)
-            return response - means[np.searchsorted(loads, load)]
+            about: Array = response - means[np.searchsorted(loads, load)]
+            return about
 
         return values
 

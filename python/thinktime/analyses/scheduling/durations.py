@@ -29,10 +29,11 @@ BLOCKS_MAX = 256
 ROWS_MOST = 1 << 20
 """Rows of histograms from which those of one block and bucket are added up."""
 EVENTS_MOST = 4_000_000
-"""Events above which their durations are counted in buckets: all of them would take a gigabyte."""
-BUCKET_BITS, BUCKET_BITS_LEAST, FRACTION_BITS = 8, 3, 52
-"""Bits of the fraction of a duration, a floating-point number, that buckets of events distinguish at first and
-at least, and all that it has."""
+"""Events above which their durations are counted in buckets."""
+BUCKET_BITS, BUCKET_BITS_LEAST = 8, 3
+"""Bits of the fraction of a duration that buckets of events distinguish, at first and at least."""
+FRACTION_BITS = 52
+"""Bits of the fraction of a floating-point number."""
 BLOCKS_LEAST_S = 1e-3
 """Shortest stretch [s]."""
 QUANTITY_OF = {
@@ -318,7 +319,8 @@ def _added(rows: pl.DataFrame) -> pl.DataFrame:
     numbered = rows.join(keys.with_row_index("group"), on=keys.columns, how="left", maintain_order="left")
     group = numbered["group"].to_numpy()
     count, total = (np.bincount(group, numbered[name].to_numpy(), len(keys)) for name in amounts)
-    return keys.with_columns(pl.Series("count", count.astype(np.int64)), pl.Series("total", total))
+    sums = keys.with_columns(pl.Series("count", count.astype(np.int64)), pl.Series("total", total))
+    return sums.select(rows.columns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -455,7 +455,8 @@ def _class(number: int, name: str, inputs: _Inputs) -> Callable[[], SlowClass]:
     of_slow = inputs.slow.by_class
     times: dict[StateName, float] = {state: of_slow[state, number] for state in inputs.names}
     total = of_slow["response", number]
-    longest = max(inputs.names, key=times.__getitem__) if total > 0.0 else None
+    ordered = sorted(times, key=lambda state: -times[state])
+    longest = ordered[0] if total > 0.0 else None
     share = inputs.of_slow(inside, str(number))
     response = inputs.ratio(lambda piece: inputs.response(piece) * inside(piece), inside)
     return lambda: SlowClass(

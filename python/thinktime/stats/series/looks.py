@@ -32,7 +32,7 @@ LEADING_BITS, FURTHER_BITS, KEPT = 14, 12, 1 << 14
 
 
 class Request(ABC, Generic[Piece, Answer]):
-    """What is asked of the rows: a look absorbs all pieces in order, and `more` tells if another is needed."""
+    """What is asked of the rows: a look absorbs all pieces in order, `more` tells if another is needed."""
 
     @abstractmethod
     def absorb(self, piece: Piece) -> None:
