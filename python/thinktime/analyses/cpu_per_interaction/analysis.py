@@ -398,7 +398,7 @@ class _Piece:
     def complete(self, *, with_events: bool) -> _Piece:
         """Rows of which every figure was measured."""
         known = [self.users, self.count, self.times, *([self.events] if with_events else [])]
-        return self.chosen(np.isfinite(np.column_stack(known)).all(axis=1))
+        return self.chosen(np.array(np.isfinite(np.column_stack(known)).all(axis=1), dtype=np.bool_))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,12 +15,7 @@ from thinktime.stats.estimate import Estimate
 from thinktime.stats.ordered import Counts, Search
 from thinktime.stats.series import batch_means
 from thinktime.stats.series.batch_means import KEPT_MOST, Autocorrelation, Batches
-from thinktime.stats.series.shares import (
-    QuantileEnds,
-    proportion_in_blocks,
-    proportion_in_time,
-    quantile_in_time,
-)
+from thinktime.stats.series.shares import QuantileEnds, quantile_in_time
 
 Array = NDArray[np.float64]
 Piece = TypeVar("Piece")
@@ -239,49 +234,6 @@ class _InBatches:
         for column, hit in enumerate(hits):
             self.sums[column] += np.bincount(batch[hit], minlength=self.sums.shape[1])
         self._seen += count
-
-
-class Proportion(Request[Piece, "Estimate | None"]):
-    """`shares.proportion_in_time`; None without a trial.
-
-    Parameters
-    ----------
-    hits : callable
-        Whether each observation of a piece is a success.
-    level : float
-        Confidence of the interval.
-    """
-
-    def __init__(self, hits: Callable[[Piece], NDArray[np.bool_]], level: float) -> None:
-        self._hits, self._level = hits, level
-        self._n = 0
-        self._batches: _InBatches | None = None
-
-    def absorb(self, piece: Piece) -> None:
-        """Look at a piece."""
-        hits = self._hits(piece)
-        if self._batches is None:
-            self._n += len(hits)
-        elif len(hits):
-            self._batches.absorb([hits])
-
-    def more(self) -> bool:
-        """End a look; True if there must be another."""
-        if self._batches is not None or not self._n:
-            return False
-        self._batches = _InBatches(self._n, 1)
-        return True
-
-    def answer(self) -> Estimate | None:
-        """Answer, after the last look."""
-        if self._batches is None:
-            return None
-        return proportion_in_blocks(self._batches.sums[0], self._batches.sizes, self._level)
-
-    def whole(self, piece: Piece) -> Estimate | None:
-        """Answer from the only piece that there is."""
-        hits = self._hits(piece)
-        return proportion_in_time(hits, self._level) if len(hits) else None
 
 
 class Quantiles(Request[Piece, "tuple[Estimate, ...]"]):
