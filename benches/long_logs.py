@@ -5,7 +5,7 @@
 Each analysis runs in a process of its own, on a log of five-minute intervals in parts of 10^6 rows, whose
 tables of users, disks and interfaces have a row for each interval; or on a log of as many interactions.
 CPU time is that of the analysis, without imports; memory is the greatest resident size of the process,
-interpreter and libraries included. 10^8 rows take 8 GB of disk while they run, and half an hour.
+interpreter and libraries included. 10^8 rows take 8 GB of disk while they run, and an hour.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from typing import Any
 
 PART = 1_000_000
 ROWS = (PART, 10 * PART)
+BY_USERS = "throughput by users"
+"""The question about throughput of a log whose load are the users who played."""
 OF_INTERVALS = (
     "overhead",
     "throughput",
@@ -32,10 +34,11 @@ OF_INTERVALS = (
     "recording",
     "disks",
 )
-OF_INTERACTIONS = ("response", "service", "arrivals", "cpu-per-interaction")
+OF_INTERACTIONS = ("response", "service", "arrivals", "cpu-per-interaction", "waits", BY_USERS)
 ANALYSES = (*OF_INTERVALS, *OF_INTERACTIONS)
 USERS = 50
 LENGTH_S = 300.0
+WEEK_US = 604_800_000_000
 REQUESTS = {
     "forks": (0.5, 8e-3),
     "page_faults_minor": (8.0, 1e-3),
@@ -150,17 +153,42 @@ def write_interactions(folder: Path, rows: int) -> None:
                     "service_s": service,
                     "user_s": np.round(0.8 * service, 6),
                     "system_s": np.round(0.2 * service, 6),
-                    "population": np.full(n, 12, dtype=np.uint64),
+                    "run_delay_s": 0.6 * (took - service),
+                    "io_delay_s": 0.3 * (took - service),
+                    # Users come and go once a week.
+                    "population": 12 + (due // WEEK_US % 4).astype(np.uint64),
                     "user": "user " + pl.Series(rng.integers(1, 13, n)).cast(pl.String),
                     "class": "class " + pl.Series(kind).cast(pl.String),
                 }
             )
             writer.write("interactions", frame[order])
+            writer.write("samples", _beside(rng, begun_us - int(due[-1] - due[0]), begun_us))
+
+
+def _beside(rng: Any, first_us: int, last_us: int) -> Any:
+    """Intervals of five minutes beside interactions."""
+    import numpy as np
+    import polars as pl
+
+    length_us = int(LENGTH_S * 1e6)
+    start = np.arange(-(-first_us // length_us), -(-last_us // length_us)) * length_us
+    user, system = (
+        np.round(LENGTH_S * share * rng.gamma(9.0, 1.0 / 9.0, len(start)), 2) for share in (0.1, 0.03)
+    )
+    return pl.DataFrame(
+        {
+            "start": pl.Series(start).cast(pl.Datetime("us", "UTC")),
+            "length_s": np.full(len(start), LENGTH_S),
+            "user_s": user,
+            "system_s": system,
+            "idle_s": np.maximum(LENGTH_S - user - system, 0.0),
+        }
+    )
 
 
 def measure(analysis: str, folder: Path) -> tuple[float, float]:
     """CPU seconds and greatest resident size [MB] of one analysis in a process of its own."""
-    command = [sys.executable, "-c", ALONE, analysis, folder]
+    command = [sys.executable, "-c", ALONE, "throughput" if analysis == BY_USERS else analysis, folder]
     told = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
     return float(told[0]), float(told[1]) / 1e6
 

@@ -9,13 +9,14 @@ import pytest
 from known_logs import starts
 
 from thinktime.analyses.disks.analysis import analyse
-from thinktime.analyses.disks.intervals import Intervals, Reading
+from thinktime.analyses.disks.intervals import Intervals, Piece, Reading
 from thinktime.analyses.disks.result import Maker
 from thinktime.analyses.disks.section import section
 from thinktime.errors import InputError
 from thinktime.log import Log, LogError
 from thinktime.sources.simulated import simulate
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
+from thinktime.stats.series.looks import Looks
 
 
 @pytest.fixture
@@ -423,20 +424,38 @@ def sampled_drive(random, mean_s, in_step=False):
 
 
 def intervals():
+    """Intervals of one session, without a column of their own."""
     lengths = np.full(INTERVALS, 10.0)
     numbers = np.zeros(INTERVALS, dtype=np.int64)
-    return Intervals(
-        session=numbers,
+    piece = Piece(
         start_us=numbers,
-        since_s=np.cumsum(lengths),
         length_s=lengths,
+        segments=numbers,
         columns={},
+        dropped=0,
+        session=numbers,
+        since_s=np.cumsum(lengths),
+        negative=0,
+    )
+    looks = Looks(lambda: iter([piece]))
+    return Intervals(
+        looks=looks,
+        alone=looks,
+        facts={},
+        count=INTERVALS,
+        time_s=float(lengths.sum()),
+        sessions=(0,),
         is_replicated=False,
         is_whole=True,
         level=0.95,
         negative=0,
         dropped=0,
     )
+
+
+def reading(amounts, per):
+    """A reading of the only piece."""
+    return Reading(lambda _: amounts, lambda _: per)
 
 
 def test_intervals_of_sampled_figures_hold_the_truth_as_often_as_they_say():
@@ -450,7 +469,7 @@ def test_intervals_of_sampled_figures_hold_the_truth_as_often_as_they_say():
         found, exact = sampled_drive(random, 0.5)
         ticks = np.full(INTERVALS, float(TICKS))
         lengths = np.full(INTERVALS, 10.0)
-        both = intervals().compared(Reading(found, ticks), Reading(exact, lengths))
+        both = intervals().compared(reading(found, ticks), reading(exact, lengths))()
         holding += both.sampled.low <= 0.5 <= both.sampled.high
         differing += both.differs
         part = found.sum() / ticks.sum()
@@ -466,7 +485,7 @@ def test_what_runs_in_step_with_the_clock_is_noticed():
     for _ in range(20):
         found, exact = sampled_drive(random, 0.05, in_step=True)
         ticks, lengths = np.full(INTERVALS, float(TICKS)), np.full(INTERVALS, 10.0)
-        both = intervals().compared(Reading(found, ticks), Reading(exact, lengths))
+        both = intervals().compared(reading(found, ticks), reading(exact, lengths))()
         assert both.differs
         assert both.difference.value == pytest.approx(-0.02, abs=0.01)
 

@@ -6,9 +6,10 @@ import numpy as np
 import polars as pl
 import pytest
 from known_logs import EPOCH_US, frame, instants, starts
+from same_answers import agree
 
 import thinktime
-from thinktime.analyses.scheduling import analysis, section
+from thinktime.analyses.scheduling import analysis, durations, section
 from thinktime.documents.remarks import remarks
 from thinktime.log import Log, LogWriter, bursts, vocabulary
 from thinktime.stats.estimate import NotApplicable
@@ -219,6 +220,53 @@ def test_histograms_say_what_the_events_do(tmp_path):
             assert "buckets" in bucketed.method
     assert [item.name for item in found.commands] == [item.name for item in exact.commands]
     assert [item.commands for item in found.concentration] == [item.commands for item in exact.concentration]
+
+
+def test_rows_of_histograms_that_are_added_up_say_the_same(tmp_path, monkeypatch):
+    """Two blocks of many intervals: rows of one block and bucket are added up after every few."""
+    monkeypatch.setattr(durations, "BLOCKS_MAX", 2)
+    latencies, samples = histograms(random_rows(n=3000))
+    log = write(tmp_path / "log", latencies=latencies, samples=samples)
+    whole, answer = durations.read(log), analysis.analyse(log)
+    monkeypatch.setattr(durations, "ROWS", 40)
+    monkeypatch.setattr(durations, "ROWS_MOST", 100)
+    added = durations.read(log)
+    assert len(added.rows) < len(whole.rows)
+    assert added.rows.select("count", "total").sum().row(0) == pytest.approx(
+        whole.rows.select("count", "total").sum().row(0)
+    )
+    agree(answer, analysis.analyse(log), within=1e-9)
+
+
+def test_many_events_are_counted_in_buckets(tmp_path, monkeypatch):
+    """Means and sums stay exact, quantiles move by no more than the width of the buckets."""
+    log = write(tmp_path / "log", columns_of(random_rows(n=3000)))
+    exact = analysis.analyse(log)
+    monkeypatch.setattr(durations, "EVENTS_MOST", 1000)
+    monkeypatch.setattr(durations, "ROWS", 300)
+    found = analysis.analyse(log)
+    (caveat,) = (caveat for caveat in found.caveats if caveat.kind == "counted_events")
+    assert caveat.values["width"] == 2.0**-durations.BUCKET_BITS
+    told = " ".join(section.section(found).caveats)
+    assert f"{caveat.values['events']} events were counted in buckets 0.4% wide" in told
+    for name in ("waits_for_cpu", "slices", "waits"):
+        for one, other in zip(getattr(exact, name), getattr(found, name), strict=True):
+            assert (one.name, one.n) == (other.name, other.n)
+            agree((one.mean, one.share, one.rate), (other.mean, other.share, other.rate), within=1e-9)
+            assert other.p50.value == pytest.approx(one.p50.value, rel=2.0**-7)
+            assert other.p50.low <= one.p50.low <= one.p50.high <= other.p50.high
+    agree((exact.commands[0].waited, exact.waiting), (found.commands[0].waited, found.waiting), within=1e-9)
+    monkeypatch.setattr(durations, "ROWS_MOST", 100)
+    coarse = durations.read(log)
+    assert coarse.width == 2.0**-durations.BUCKET_BITS_LEAST
+    assert len(coarse.rows) < len(durations.read(log).rows) + 1 < caveat.values["events"]
+    assert coarse.rows["total"].sum() == pytest.approx(float(exact.length_s) * coarse_total(exact), rel=1e-9)
+
+
+def coarse_total(exact):
+    """Time of all durations of a trace, per second."""
+    parts = (*exact.waits_for_cpu, *exact.slices, *exact.waits, *exact.others)
+    return sum(item.n * item.mean.value for item in parts) / exact.length_s
 
 
 def test_the_last_bucket_has_no_upper_bound(tmp_path):

@@ -11,7 +11,10 @@ import thinktime
 from thinktime.analyses.waits import states, states_section
 from thinktime.analyses.waits.analysis import Waits
 from thinktime.log import Log, LogWriter, vocabulary
+from thinktime.log.interaction_pieces import Stream
+from thinktime.log.interactions import INSTANTS, Interactions
 from thinktime.stats.estimate import NotApplicable
+from thinktime.stats.series.looks import Looks
 
 
 def write(path, columns):
@@ -164,8 +167,20 @@ def covered(random, *, narrowed=1.0):
     cpu, wait = random.exponential(1.0, n), random.lognormal(-0.5, 1.2, n)
     response = cpu + wait
     threshold = float(np.quantile(response, 0.9))
-    inputs = states._Inputs(response, response > threshold, threshold, np.zeros(n, dtype=np.int64), 0.95)
-    found = inputs.of_slow(cpu, response)
+    absent = np.full(n, np.nan)
+    times = dict.fromkeys(INSTANTS, absent) | {"due": np.zeros(n), "completion": response}
+    columns = {"service_s": cpu, "run_delay_s": wait, "io_delay_s": np.zeros(n), "waited": absent}
+    columns |= dict.fromkeys(("population", "user_s", "system_s", "page_faults_major"), absent)
+    texts = np.zeros(n, dtype=np.str_)
+    stream = Stream.of(
+        Interactions(
+            origin_us=0, times=times, columns=columns, classes=texts, users=texts, ended=np.sort(response)
+        )
+    )
+    (piece,) = stream.pieces()
+    seen = states._Seen.none(stream).absorb(piece)
+    inputs = states._Inputs(Looks(stream.pieces), stream, seen, threshold, 0.95)
+    found = inputs.of_slow(inputs.state("cpu"), "cpu", of_response=True)()
     reach = (found.high - found.low) / 2 * narrowed
     return abs(found.value - true_share()) <= reach
 

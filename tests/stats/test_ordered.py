@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thinktime.errors import InputError
@@ -16,6 +16,7 @@ def in_pieces(values, rows):
     return lambda: (values[first : first + rows] for first in range(0, len(values), rows))
 
 
+@settings(deadline=None)
 @given(values=NUMBERS, rows=st.integers(1, 70), kept=st.sampled_from([0, 1, 5, 1 << 20]))
 def test_every_place_has_its_value(values, rows, kept):
     """However few values may be kept: without any, they are counted to their last bit."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from thinktime.log import Log
 
-Pieces = Callable[[], Iterator[Observations]]
+Piece = TypeVar("Piece", bound=Observations)
+Pieces = Callable[[], Iterator[Piece]]
 """Gives the intervals of a log from the start, each time (`observations.held`)."""
 Select = Callable[["pl.LazyFrame"], "pl.LazyFrame"]
 """Chooses the columns of a part; its ``start`` is in microseconds since 1970 UTC."""
@@ -25,8 +26,8 @@ Matched = tuple["pl.DataFrame", NDArray[np.int64]]
 
 
 def alongside(
-    log: Log, table: str, pieces: Pieces, select: Select
-) -> Iterator[tuple[Observations, Iterator[Matched]]]:
+    log: Log, table: str, pieces: Pieces[Piece], select: Select, *, in_order: bool | None = None
+) -> Iterator[tuple[Piece, Iterator[Matched]]]:
     """Each piece of the samples, with the rows of `table` that begin when one of its intervals does.
 
     Rows are in their order; those that begin with no interval are left out, for nothing is known of their
@@ -43,14 +44,17 @@ def alongside(
         The intervals.
     select : callable
         Columns that are wanted, ``start`` among them.
+    in_order : bool, optional
+        `can_follow` of the same arguments, for whoever reads the rows several times.
 
     Yields
     ------
     (piece, rows)
         The rows have to be used before the next piece is asked for.
     """
-    several = len(list(itertools.islice(pieces(), 2))) > 1
-    if several and _is_ordered(log, "samples") and _is_ordered(log, table):
+    if in_order is None:
+        in_order = can_follow(log, table, pieces)
+    if in_order:
         rows = _Following(_frames(log, table, select))
         last: int | None = None
         for piece in pieces():
@@ -59,6 +63,12 @@ def alongside(
         return
     for number, piece in enumerate(pieces()):
         yield piece, _anywhere(log, table, piece, itertools.islice(pieces(), number), select)
+
+
+def can_follow(log: Log, table: str, pieces: Pieces[Observations]) -> bool:
+    """True if a log of several pieces has the rows of the samples and of `table` in the order of time."""
+    several = len(list(itertools.islice(pieces(), 2))) > 1
+    return several and _is_ordered(log, "samples") and _is_ordered(log, table)
 
 
 def _frames(log: Log, table: str, select: Select) -> Iterator[pl.DataFrame]:
@@ -91,7 +101,7 @@ def _anywhere(
     """Rows of a piece, wherever they stand in the table, but for those of the pieces before it."""
     import polars as pl
 
-    starts, first = np.unique(piece.start_us, return_index=True)
+    starts, first = _ascending(piece.start_us)
     for earlier in before:
         new = ~np.isin(starts, earlier.start_us)
         starts, first = starts[new], first[new]
@@ -111,7 +121,7 @@ class _Following:
 
     def of(self, piece: Observations, after: int | None) -> Iterator[Matched]:
         """Rows of a piece; those that begin at `after` or before are those of a piece before it."""
-        starts, first = np.unique(piece.start_us, return_index=True)
+        starts, first = _ascending(piece.start_us)
         new = starts > after if after is not None else np.ones(len(starts), dtype=np.bool_)
         starts, first = starts[new], first[new]
         while self._frame is not None and len(starts):
@@ -120,6 +130,13 @@ class _Following:
                 # The piece after this one needs its last rows.
                 return
             self._frame = next(self._frames, None)
+
+
+def _ascending(starts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Different starts, ascending, and the place of the first of each."""
+    if (np.diff(starts) > 0).all():
+        return starts, np.arange(len(starts))
+    return np.unique(starts, return_index=True)
 
 
 def _matched(frame: pl.DataFrame, starts: NDArray[np.int64], first: NDArray[np.int64]) -> Matched:

@@ -21,7 +21,7 @@ INSTANTS = ("due", "sent", "first_service", "first_output", "completion")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Interactions:
+class Inputs:
     """Interactions in the order in which they were due; nan for times not recorded or not reached."""
 
     origin_us: int
@@ -31,15 +31,9 @@ class Interactions:
     ``completion``."""
     columns: dict[str, Array]
     """Other columns by name."""
-    classes: NDArray[np.str_]
-    """Class of each interaction; empty strings if the source has none."""
-    users: NDArray[np.str_]
-    """User of each interaction; empty strings if the source has none."""
-    ended: Array
-    """Times of the completions, ascending, seconds since `origin_us`."""
 
     def __len__(self) -> int:
-        return len(self.classes)
+        return len(self.times["due"])
 
     @property
     def response(self) -> Array:
@@ -51,6 +45,18 @@ class Interactions:
         """CPU time received [s]; the sum of user and system time where the log has no total."""
         total = self.columns["service_s"]
         return np.where(np.isnan(total), self.columns["user_s"] + self.columns["system_s"], total)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interactions(Inputs):
+    """All interactions of a log."""
+
+    classes: NDArray[np.str_]
+    """Class of each interaction; empty strings if the source has none."""
+    users: NDArray[np.str_]
+    """User of each interaction; empty strings if the source has none."""
+    ended: Array
+    """Times of the completions, ascending, seconds since `origin_us`."""
 
     def completed_in(self, observed: Observations) -> Array:
         """Interactions completed in each interval; nan before the first arrival and after the last end."""
@@ -87,44 +93,21 @@ def read(log: Log, names: Sequence[str] = ()) -> Interactions | None:
         of an input is that since the last reply that its user waited for: what was typed in between, without
         waiting, is a part of it.
     """
-    import polars as pl
-
     if not log.has("interactions"):
         return None
     schema = {column.name for column in log.schema("interactions")}
-    unseen = {"waited", "completion"} <= schema
-    wanted = ["population", "service_s", "user_s", "system_s", *names]
+    thinks = "think_s" in names and {"think_s", "waited", "completion"} <= schema
     frame = (
-        log.interactions()
-        .select(
-            *(pl.col(name).dt.epoch("us").alias(f"_{name}") for name in INSTANTS if name in schema),
-            *(pl.col(name).cast(pl.Float64) for name in wanted if name in schema),
-            (pl.col("class") if "class" in schema else pl.lit(None))
-            .cast(pl.String)
-            .fill_null("")
-            .alias("_class"),
-            (pl.col("user") if "user" in schema else pl.lit(None))
-            .cast(pl.String)
-            .fill_null("")
-            .alias("_user"),
-            *((pl.col("waited").fill_null(True).alias("_waited"),) if unseen else ()),
-        )
-        .filter(pl.col("_due").is_not_null())
+        selected(log, log.interactions(), names)
         .sort("_due", maintain_order=True)
-        .with_columns(*((_thought(),) if unseen and "think_s" in wanted and "think_s" in schema else ()))
-        # An input whose reply nobody waited for, and whose end nobody saw, is not an unfinished one.
-        .filter(_is_answered() if unseen else pl.lit(True))
+        .with_columns(*((_thought(),) if thinks else ()))
+        .filter(answered(log))
         .collect()
     )
     if frame.is_empty():
         return None
     origin = int(frame["_due"][0])
-    absent = np.full(len(frame), np.nan)
-    times = {
-        name: ((frame[f"_{name}"] - origin).cast(pl.Float64) / 1e6).to_numpy() if name in schema else absent
-        for name in INSTANTS
-    }
-    columns = {name: frame[name].to_numpy() if name in schema else absent for name in wanted}
+    times, columns = arrays(frame, names, origin)
     ended = np.sort(times["completion"][~np.isnan(times["completion"])])
     return Interactions(
         origin_us=origin,
@@ -134,6 +117,60 @@ def read(log: Log, names: Sequence[str] = ()) -> Interactions | None:
         users=frame["_user"].to_numpy().astype(np.str_),
         ended=ended,
     )
+
+
+def _wanted(names: Sequence[str]) -> list[str]:
+    return ["population", "service_s", "user_s", "system_s", *names]
+
+
+def selected(log: Log, part: pl.LazyFrame, names: Sequence[str]) -> pl.LazyFrame:
+    """Columns of interactions that are needed; instants, class and user with an underscore before them."""
+    import polars as pl
+
+    schema = {column.name for column in log.schema("interactions")}
+    unseen = {"waited", "completion"} <= schema
+    return part.select(
+        *(pl.col(name).dt.epoch("us").alias(f"_{name}") for name in INSTANTS if name in schema),
+        *(pl.col(name).cast(pl.Float64) for name in _wanted(names) if name in schema),
+        (pl.col("class") if "class" in schema else pl.lit(None))
+        .cast(pl.String)
+        .fill_null("")
+        .alias("_class"),
+        (pl.col("user") if "user" in schema else pl.lit(None)).cast(pl.String).fill_null("").alias("_user"),
+        *((pl.col("waited").fill_null(True).alias("_waited"),) if unseen else ()),
+    ).filter(pl.col("_due").is_not_null())
+
+
+def answered(log: Log) -> pl.Expr:
+    """Condition on `selected` rows that they are interactions.
+
+    An input whose reply nobody waited for, and whose end nobody saw, is not an unfinished one.
+    """
+    import polars as pl
+
+    schema = {column.name for column in log.schema("interactions")}
+    return _is_answered() if {"waited", "completion"} <= schema else pl.lit(True)
+
+
+def arrays(
+    frame: pl.DataFrame, names: Sequence[str], origin: int
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Instants, seconds since `origin`, and other columns of `selected` rows."""
+    absent = np.full(len(frame), np.nan)
+    times = {
+        name: seconds(frame[f"_{name}"], origin) if f"_{name}" in frame.columns else absent
+        for name in INSTANTS
+    }
+    columns = {name: frame[name].to_numpy() if name in frame.columns else absent for name in _wanted(names)}
+    return times, columns
+
+
+def seconds(instants: pl.Series, origin: int) -> Array:
+    """Instants in microseconds as seconds since `origin`; nan for null."""
+    import polars as pl
+
+    result: Array = ((instants - origin).cast(pl.Float64) / 1e6).to_numpy()
+    return result
 
 
 def _is_answered() -> pl.Expr:

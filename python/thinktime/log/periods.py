@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -77,37 +77,64 @@ def cut(spans: Sequence[Span], period_s: float | None = None) -> list[Span]:
     return pieces
 
 
-def steady(spans: Sequence[Span], arrival: Array, population: Array, least: int) -> tuple[list[Span], bool]:
-    """Spans cut where the number of users changes.
+class Changes:
+    """Times at which the number of users changed.
 
     Parameters
     ----------
-    spans : sequence of Span
-    arrival, population : array
-        Arrivals, ascending, and the users playing at each; nan where they were not counted.
+    arrivals : callable
+        Gives arrivals, ascending, and the users playing at each, from the start each time, in pieces; nan
+        where they were not counted.
     least : int
-        Mean number of arrivals between two changes below which the number drifts and nothing is cut.
-
-    Returns
-    -------
-    (spans, steady)
-        `steady` is False if the number of users drifts.
+        Mean number of arrivals between two changes below which the number drifts.
     """
-    counted = ~np.isnan(population)
-    instants, users = arrival[counted], np.rint(population[counted])
-    changes = np.flatnonzero(np.diff(users)) + 1
-    if not len(instants):
-        return list(spans), True
-    if len(instants) / (len(changes) + 1) < least:
-        return list(spans), False
-    bounds = instants[changes]
-    parts = []
-    for span in spans:
-        inside = bounds[(bounds > span.start) & (bounds < span.end)].tolist()
-        for low, high in itertools.pairwise([span.start, *inside, span.end]):
-            before = int(np.searchsorted(instants, (low + high) / 2, side="right")) - 1
-            parts.append(Span(start=low, end=high, users=float(users[max(before, 0)])))
-    return parts, True
+
+    def __init__(self, arrivals: Callable[[], Iterable[tuple[Array, Array]]], least: int) -> None:
+        self._arrivals, self._least = arrivals, least
+        self.n = self.number = 0
+        """Arrivals at which the users were counted, and changes of their number."""
+        self.most = -math.inf
+        """Largest number of users; below all numbers where they were not counted."""
+        for _, users, changes in self._counted():
+            self.n += len(users)
+            self.number += len(changes)
+            self.most = max(self.most, float(users.max()))
+
+    def _counted(self) -> Iterator[tuple[Array, Array, NDArray[np.int64]]]:
+        """Arrivals at which the users were counted, with their number, and where it changed."""
+        last: float | None = None
+        for arrival, population in self._arrivals():
+            counted = ~np.isnan(population)
+            instants, users = arrival[counted], np.rint(population[counted])
+            if len(users):
+                yield (
+                    instants,
+                    users,
+                    np.flatnonzero(np.diff(users, prepend=users[0] if last is None else last)),
+                )
+                last = float(users[-1])
+
+    @property
+    def drifts(self) -> bool:
+        """True if the number changes too often for its changes to be ends of periods."""
+        return self.n > 0 and self.n / (self.number + 1) < self._least
+
+    def steady(self, spans: Sequence[Span]) -> list[Span]:
+        """Spans cut where the number of users changes; as they are where it drifts, or was not counted."""
+        if not self.n or self.drifts:
+            return list(spans)
+        found = [
+            (instants[changes], users[changes], users[:1]) for instants, users, changes in self._counted()
+        ]
+        bounds = np.concatenate([instants for instants, _, _ in found])
+        users = np.concatenate([found[0][2], *(numbers for _, numbers, _ in found)])
+        parts = []
+        for span in spans:
+            inside = bounds[(bounds > span.start) & (bounds < span.end)].tolist()
+            for low, high in itertools.pairwise([span.start, *inside, span.end]):
+                before = int(np.searchsorted(bounds, (low + high) / 2, side="right"))
+                parts.append(Span(start=low, end=high, users=float(users[before])))
+        return parts
 
 
 def integral(start: Array, end: Array, edges: Array) -> Array:

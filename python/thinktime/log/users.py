@@ -184,7 +184,7 @@ def latest(log: Log, table: str, key: str, label: str) -> dict[str, str]:
     return found
 
 
-def over_time(log: Log, pieces: Pieces, most: int) -> Iterator[tuple[Observations, UserTimes]]:
+def over_time(log: Log, pieces: Pieces[Observations], most: int) -> Iterator[tuple[Observations, UserTimes]]:
     """CPU time and waits for a CPU of the `most` largest users in the intervals of a log, piece by piece.
 
     Rows that begin with none of the intervals are omitted: nothing is known of their length.

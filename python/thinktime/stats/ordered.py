@@ -39,52 +39,129 @@ def order_statistics(pieces: Callable[[], Iterable[Array]], places: Sequence[int
     InputError
         There is no value in such a place.
     """
-    found: dict[int, float] = {}
-    cells: dict[int, list[tuple[int, int]]] = {0: [(place, place) for place in set(places)]}
-    bits, width, kept = 0, FIRST_BITS, set[int]()
-    while cells:
-        counts, values = _look(pieces, bits, width, [cell for cell in cells if cell not in kept], kept)
-        for cell, held in values.items():
+    search = Search(places)
+    while search.more:
+        for piece in pieces():
+            search.absorb(piece)
+        search.advance()
+    return [search.found[place] for place in places]
+
+
+class Counts:
+    """Numbers of values by the leading bits of their representation.
+
+    Parameters
+    ----------
+    bits : int
+        Number of these bits.
+    """
+
+    def __init__(self, bits: int = FIRST_BITS) -> None:
+        self.bits = bits
+        self.of = np.zeros(1 << bits, dtype=np.int64)
+
+    @property
+    def n(self) -> int:
+        """Number of values."""
+        return int(self.of.sum())
+
+    def absorb(self, values: Array) -> None:
+        """Count values, none of them nan."""
+        leading = _keys(values) >> np.uint64(_ALL_BITS - self.bits)
+        self.of += np.bincount(leading.astype(np.int64), minlength=len(self.of))
+
+
+class Search:
+    """`order_statistics` of values that come in pieces: a look is all of them, and then `advance`.
+
+    Parameters
+    ----------
+    places : sequence of int
+        Places, from 0 for the least value.
+    counts : Counts, optional
+        All values, counted before: that saves a look.
+    further_bits : int
+        Bits by which values are counted after the first ones.
+    kept_most : int
+        See `KEPT_MOST`.
+
+    Raises
+    ------
+    InputError
+        There is no value in such a place.
+    """
+
+    def __init__(
+        self,
+        places: Sequence[int],
+        counts: Counts | None = None,
+        *,
+        further_bits: int = FURTHER_BITS,
+        kept_most: int | None = None,
+    ) -> None:
+        self.found: dict[int, float] = {}
+        """Value in each place, once there is nothing `more` to look for."""
+        self._further_bits = further_bits
+        self._kept_most = KEPT_MOST if kept_most is None else kept_most
+        self._cells: dict[int, list[tuple[int, int]]] = {0: [(place, place) for place in set(places)]}
+        self._bits, self._width = 0, FIRST_BITS
+        self._values: dict[int, list[Array]] = {}
+        self._counts: dict[int, NDArray[np.int64]] = {}
+        if counts is not None:
+            self._width = counts.bits
+            self._counts = {0: counts.of}
+            self.advance()
+        else:
+            self._expect(set())
+
+    @property
+    def more(self) -> bool:
+        """True if another look is needed."""
+        return bool(self._cells)
+
+    def absorb(self, values: Array) -> None:
+        """Look at values."""
+        keys, bits, width = _keys(values), self._bits, self._width
+        # A number is not shifted by all of its bits.
+        of = keys >> np.uint64(_ALL_BITS - bits) if bits else np.zeros(len(keys), dtype=np.uint64)
+        for cell, held in self._values.items():
+            held.append(values[of == np.uint64(cell)])
+        for cell, counted in self._counts.items():
+            inside = keys[of == np.uint64(cell)]
+            place = inside >> np.uint64(_ALL_BITS - bits - width) & np.uint64((1 << width) - 1)
+            counted += np.bincount(place.astype(np.int64), minlength=1 << width)
+
+    def advance(self) -> None:
+        """End a look."""
+        bits, width = self._bits, self._width
+        for cell, held in self._values.items():
             ordered = np.sort(np.concatenate(held)) if held else np.zeros(0)
-            found.update((place, float(ordered[within])) for place, within in cells[cell])
+            self.found.update((place, float(ordered[within])) for place, within in self._cells[cell])
         further: dict[int, list[tuple[int, int]]] = {}
-        kept = set()
-        for cell, counted in counts.items():
+        kept: set[int] = set()
+        for cell, counted in self._counts.items():
             until = np.cumsum(counted)
-            for place, within in cells[cell]:
+            for place, within in self._cells[cell]:
                 if not 0 <= within < until[-1]:
                     raise InputError(f"places holds {place}, and there are {until[-1]} values")
                 inside = int(np.searchsorted(until, within, side="right"))
                 number = cell << width | inside
                 further.setdefault(number, []).append((place, within - int(until[inside] - counted[inside])))
                 if bits + width == _ALL_BITS:
-                    found[place] = _value(number)
-                elif counted[inside] <= KEPT_MOST:
+                    self.found[place] = _value(number)
+                elif counted[inside] <= self._kept_most:
                     kept.add(number)
-        bits += width
-        cells = {} if bits == _ALL_BITS else further
-        width = min(FURTHER_BITS, _ALL_BITS - bits)
-    return [found[place] for place in places]
+        self._bits += width
+        self._cells = {} if self._bits == _ALL_BITS else further
+        self._width = min(self._further_bits, _ALL_BITS - self._bits)
+        self._expect(kept)
 
-
-def _look(
-    pieces: Callable[[], Iterable[Array]], bits: int, width: int, counted: Sequence[int], kept: set[int]
-) -> tuple[dict[int, NDArray[np.int64]], dict[int, list[Array]]]:
-    """Numbers of values by further bits in the cells `counted`, and the values in the cells `kept`."""
-    counts = {cell: np.zeros(1 << width, dtype=np.int64) for cell in counted}
-    values: dict[int, list[Array]] = {cell: [] for cell in kept}
-    for piece in pieces():
-        keys = _keys(piece)
-        # A number is not shifted by all of its bits.
-        of = keys >> np.uint64(_ALL_BITS - bits) if bits else np.zeros(len(keys), dtype=np.uint64)
-        for cell in (*counted, *kept):
-            inside = of == np.uint64(cell)
-            if cell in values:
-                values[cell].append(piece[inside])
-                continue
-            place = keys[inside] >> np.uint64(_ALL_BITS - bits - width) & np.uint64((1 << width) - 1)
-            counts[cell] += np.bincount(place.astype(np.int64), minlength=1 << width)
-    return counts, values
+    def _expect(self, kept: set[int]) -> None:
+        """Prepare the next look: values of the cells `kept`, and numbers of those in the others."""
+        self._values = {cell: [] for cell in self._cells if cell in kept}
+        self._counts = {
+            cell: np.zeros(1 << self._width, dtype=np.int64) for cell in self._cells if cell not in kept
+        }
 
 
 _SIGN = np.uint64(1 << (_ALL_BITS - 1))

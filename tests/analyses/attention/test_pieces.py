@@ -1,12 +1,10 @@
 """Answers do not depend on the pieces in which a log is read."""
 
-import dataclasses
-import math
-
 import numpy as np
 import polars as pl
 import pytest
 from health_logs import INTERVALS, group_of_none, healthy, write
+from same_answers import agree
 
 from thinktime.analyses.health import analysis as health
 from thinktime.analyses.recording import analysis as recording
@@ -26,29 +24,6 @@ def read_in(monkeypatch):
             monkeypatch.setattr(module, "ROWS", rows)
 
     return pieces
-
-
-def agree(left, right, path=""):
-    """Whether two results are the same but for the rounding of sums; names the place where they differ."""
-    if dataclasses.is_dataclass(left):
-        assert type(left) is type(right), path
-        for item in dataclasses.fields(left):
-            agree(getattr(left, item.name), getattr(right, item.name), f"{path}.{item.name}")
-    elif isinstance(left, dict):
-        assert left.keys() == right.keys(), path
-        for key in left:
-            agree(left[key], right[key], f"{path}[{key}]")
-    elif isinstance(left, (list, tuple)):
-        assert len(left) == len(right), path
-        for number, pair in enumerate(zip(left, right, strict=True)):
-            agree(*pair, f"{path}[{number}]")
-    elif isinstance(left, float):
-        assert isinstance(right, float), path
-        assert math.isclose(left, right, rel_tol=1e-12, abs_tol=1e-12) or (left != left and right != right), (
-            path
-        )
-    else:
-        assert left == right, path
 
 
 def troubled(kind):

@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.errors import InputError
-from thinktime.log import interactions
-from thinktime.log.periods import Span, cut, sessions, steady
+from thinktime.log import interaction_pieces
+from thinktime.log.interaction_pieces import Stream
+from thinktime.log.periods import Changes, Span, cut, sessions
+from thinktime.log.playing import Within
 from thinktime.questions.checks import check_level, check_log
 from thinktime.results import Result
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
@@ -115,30 +117,30 @@ def analyse(log: Log, *, period_s: float | None = None, level: float = 0.95) -> 
     check_level(level)
     if period_s is not None and not period_s > 0.0:
         raise InputError(f"period_s is {period_s!r}: give a positive number of seconds")
-    inputs = interactions.read(log)
-    if inputs is None:
+    stream = interaction_pieces.read(log)
+    if stream is None:
         return NotApplicable(
             "the log has no interactions: arrival times were not recorded",
             "play users with `thinktime play` while recording",
         )
-    arrival = inputs.times["due"]
-    completion = inputs.times["completion"]
-    last = max(float(arrival[-1]), float(np.max(completion[~np.isnan(completion)], initial=0.0)))
-    covered = sessions(log, inputs.origin_us, 0.0, last)
-    parts, parted = steady(covered, arrival, inputs.columns["population"], poisson.N_LEAST)
-    pieces = cut(parts, _length(parts, len(arrival), period_s))
+    covered = sessions(log, stream.origin_us, 0.0, stream.last)
+    changes = Changes(
+        lambda: ((piece.times["due"], piece.columns["population"]) for piece in stream.pieces()),
+        poisson.N_LEAST,
+    )
+    parts = changes.steady(covered)
+    pieces = cut(parts, _length(parts, stream.n, period_s))
     # After the last arrival there may be no user left; before the first there may have been none.
-    pieces = [
-        Span(start=span.start, end=min(span.end, float(arrival[-1])), users=span.users) for span in pieces
-    ]
-    tested = [item for span in pieces if (item := _period_of(arrival, span, level)) is not None]
+    pieces = [Span(start=span.start, end=min(span.end, stream.last_due), users=span.users) for span in pieces]
+    due = Within(lambda: ((piece.times["due"],) for piece in stream.pieces()))
+    tested = [item for span in pieces if (item := _period_of(due, span, level)) is not None]
     if not tested:
         return NotApplicable(
             f"no period has {poisson.N_LEAST} inputs", "play or simulate for longer, or with more users"
         )
     pairs = zip(tested, holm([item.p for item in tested]).tolist(), strict=True)
     periods = tuple(dataclasses.replace(item, p=p) for item, p in pairs)
-    finite = _finite(inputs, parts)
+    finite = _finite(stream, changes, parts)
     counts, gaps, order = _together(periods)
     return Arrivals(
         periods=periods,
@@ -146,7 +148,7 @@ def analyse(log: Log, *, period_s: float | None = None, level: float = 0.95) -> 
         gaps=gaps,
         order=order,
         finite=finite,
-        caveats=_caveats(len(pieces) - len(periods), parted, finite),
+        caveats=_caveats(len(pieces) - len(periods), not changes.drifts, finite),
     )
 
 
@@ -157,10 +159,9 @@ def _length(spans: Sequence[Span], n: int, period_s: float | None) -> float:
     return max(min(600.0, total / 4), total * 100.0 / n)
 
 
-def _period_of(arrival: Array, span: Span, level: float) -> ArrivalPeriod | None:
+def _period_of(due: Within, span: Span, level: float) -> ArrivalPeriod | None:
     """Tests of one period, with its p not yet adjusted; None if it has too few arrivals."""
-    low, high = np.searchsorted(arrival, [span.start, span.end])
-    inside = arrival[low:high]
+    _, (inside,) = due.of(span.start, span.end)
     if len(inside) < poisson.N_LEAST or not span.end > span.start:
         return None
     in_cells = poisson.counts_in_cells(inside, span.start, span.end)
@@ -209,23 +210,24 @@ def _together(
     return counts, gaps, order
 
 
-def _finite(inputs: interactions.Interactions, spans: Sequence[Span]) -> FinitePopulation | None:
+def _finite(stream: Stream, changes: Changes, spans: Sequence[Span]) -> FinitePopulation | None:
     """Variation of the number of users thinking while the number of users is constant."""
-    population = inputs.columns["population"]
-    if np.isnan(population).all() or any(span.users is None for span in spans):
+    if not changes.n or any(span.users is None for span in spans):
         return None
-    changes = np.concatenate([inputs.times["due"], inputs.times["completion"]])
-    steps = np.repeat([1.0, -1.0], len(population))
-    measured = ~np.isnan(changes)
-    order = np.argsort(changes[measured], kind="stable")
-    instants, waiting = changes[measured][order], np.cumsum(steps[measured][order])
+    due = Within(lambda: ((piece.times["due"],) for piece in stream.pieces()))
+    ended = Within(lambda: ((times,) for times in stream.ended()))
     weight = thought = relative = 0.0
     for span in spans:
-        low, high = np.searchsorted(instants, [span.start, span.end])
-        if high - low < 2 or span.users is None:
+        begun_before, (begun,) = due.of(span.start, span.end)
+        ended_before, (done,) = ended.of(span.start, span.end)
+        if len(begun) + len(done) < 2 or span.users is None:
             continue
-        lengths = np.diff(instants[low:high])
-        thinking = np.maximum(span.users - waiting[low : high - 1], 0.0)
+        instants = np.concatenate([begun, done])
+        order = np.argsort(instants, kind="stable")
+        steps = np.repeat([1.0, -1.0], [len(begun), len(done)])[order]
+        waiting = float(begun_before - ended_before) + np.cumsum(steps)
+        lengths = np.diff(instants[order])
+        thinking = np.maximum(span.users - waiting[:-1], 0.0)
         total = float(lengths.sum())
         if total <= 0.0:
             continue
@@ -235,9 +237,7 @@ def _finite(inputs: interactions.Interactions, spans: Sequence[Span]) -> FiniteP
         relative += total * float(np.sqrt(max(0.0, second - mean**2))) / max(mean, 1e-12)
     if weight == 0.0:
         return None
-    return FinitePopulation(
-        users=float(np.nanmax(population)), thinking=thought / weight, variation=relative / weight
-    )
+    return FinitePopulation(users=changes.most, thinking=thought / weight, variation=relative / weight)
 
 
 def _caveats(short: int, steady_users: bool, finite: FinitePopulation | None) -> tuple[Caveat, ...]:

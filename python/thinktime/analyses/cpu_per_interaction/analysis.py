@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.log import LogError, facts, interactions, observations
+from thinktime.log import LogError, facts, interaction_pieces, observations, playing
 from thinktime.log.loads import SINGLE_UP_TO, ranges
 from thinktime.questions.checks import check_level, check_logs
 from thinktime.results import Result
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
-from thinktime.stats.series import batch_means, ratio_regression
+from thinktime.stats.series import ratio_regression
+from thinktime.stats.series.batch_means import Batches
+from thinktime.stats.series.looks import Fold, Looks, Ratio, Request, Total, shared
+from thinktime.stats.series.ratio_regression import GroupSums
 
 if TYPE_CHECKING:
     from thinktime.log import Log
     from thinktime.log.facts import Facts
+    from thinktime.log.observations import Observations
 
 _Array = NDArray[np.float64]
 
@@ -151,9 +155,11 @@ def analyse(
             return NotApplicable(reason, "analyse only logs of one kind together")
     event = first.event if all(rows.event == first.event for rows in tables) else None
     groups = [group for name, rows in zip(names, tables, strict=True) for group in _groups(name, rows, width)]
-    both = sorted(((_point(group, event, level), group) for group in groups), key=lambda item: item[0].users)
+    asked = [(_point(group, event, len(first.components), level), group) for group in groups]
+    sums = {id(group): group.looks.ask(_Sums(group.rows, len(first.components))) for group in groups}
+    both = sorted(((point(), group) for point, group in asked), key=lambda item: item[0].users)
     points = tuple(point for point, _ in both)
-    reliable = [group for point, group in both if not point.few]
+    reliable = [sums[id(group)]() for point, group in both if not point.few]
     lines = _lines(reliable, first.components, level) if event else ()
     origins = [rows.origin for rows in tables if rows.origin is not None]
     return CpuPerInteraction(
@@ -177,73 +183,144 @@ class _Group:
     log: str
     low: float
     high: float
-    users: _Array
-    count: _Array
-    events: _Array
-    times: _Array
+    looks: Looks[_Piece]
+    rows: Callable[[_Piece], _Piece]
+    """Its rows among those of a piece."""
+
+    def ratio(
+        self, amounts: Callable[[_Piece], _Array], lengths: Callable[[_Piece], _Array], level: float
+    ) -> Callable[[], Estimate | None]:
+        """Ratio of sums."""
+
+        def parts(piece: _Piece) -> tuple[_Array, _Array]:
+            rows = self.rows(piece)
+            return amounts(rows), lengths(rows)
+
+        return self.looks.ask(Ratio(parts, level))
 
 
 def _groups(name: str, rows: _Rows, width: int | None) -> list[_Group]:
     """Rows by number of users: each number by itself where there are few, else ranges of numbers."""
-    if width is None and len(np.unique(np.rint(rows.users))) <= SINGLE_UP_TO:
+    users = np.array(sorted(rows.counts))
+    if width is None and len(users) <= SINGLE_UP_TO:
         width = 1
     return [
         _Group(
             log=name,
-            low=float(np.rint(rows.users[item.rows].min())),
-            high=float(np.rint(rows.users[item.rows].max())),
-            users=rows.users[item.rows],
-            count=rows.count[item.rows],
-            events=rows.events[item.rows],
-            times=rows.times[item.rows],
+            low=float(users[item.rows].min()),
+            high=float(users[item.rows].max()),
+            looks=rows.looks,
+            rows=shared(_members(float(users[item.rows].min()), float(users[item.rows].max()))),
         )
-        for item in ranges(rows.users, width)
-        if rows.count[item.rows].sum() > 0.0
+        for item in ranges(users, width)
+        if sum(rows.counts[float(one)] for one in users[item.rows]) > 0.0
     ]
 
 
-def _point(group: _Group, event: str | None, level: float) -> Point:
-    whole = group.times.sum(axis=1)
-    n = round(float(group.count.sum()))
+def _members(low: float, high: float) -> Callable[[_Piece], _Piece]:
+    def of(piece: _Piece) -> _Piece:
+        load = np.rint(piece.users)
+        return piece.chosen((load >= low) & (load <= high))
 
-    def ratio(amounts: _Array, lengths: _Array, unit: str) -> Estimate | None:
-        if not lengths.sum() > 0.0:
-            return None
-        return batch_means.batch_ratio(amounts, lengths, level).with_unit(unit)
-
-    def known(amounts: _Array, lengths: _Array, unit: str) -> Estimate:
-        return batch_means.batch_ratio(amounts, lengths, level).with_unit(unit)
-
-    columns = list(group.times.T)
-    busy = float(whole.sum()) > 0.0
-    return Point(
-        log=group.log,
-        users_low=group.low,
-        users_high=group.high,
-        users=float(group.users.mean()),
-        n=n,
-        few=n < N_FEW or len(group.count) < ROWS_FEW,
-        cpu=known(whole, group.count, "s"),
-        components=tuple(known(column, group.count, "s") for column in columns),
-        shares=tuple(known(column, whole, "") for column in columns) if busy else (),
-        events=known(group.events, group.count, event) if event else None,
-        per_event=tuple(ratio(column, group.events, "s") for column in columns) if event else (),
-    )
+    return of
 
 
-def _lines(groups: Sequence[_Group], components: Sequence[str], level: float) -> tuple[Line, ...]:
+def _point(group: _Group, event: str | None, components: int, level: float) -> Callable[[], Point]:
+    users = group.looks.ask(Total(lambda piece: group.rows(piece).users))
+    count = group.looks.ask(Total(lambda piece: group.rows(piece).count))
+    columns = [_column(index) for index in range(components)]
+    cpu = group.ratio(_whole, _count, level)
+    parts = [group.ratio(column, _count, level) for column in columns]
+    shares = [group.ratio(column, _whole, level) for column in columns]
+    events = group.ratio(_events, _count, level) if event else None
+    per_event = [group.ratio(column, _events, level) for column in columns] if event else []
+
+    def point() -> Point:
+        n, rows = round(count()[0]), count()[1]
+        busy = all(share() is not None for share in shares)
+        return Point(
+            log=group.log,
+            users_low=group.low,
+            users_high=group.high,
+            users=users()[0] / rows,
+            n=n,
+            few=n < N_FEW or rows < ROWS_FEW,
+            cpu=_with_unit(cpu, "s"),
+            components=tuple(_with_unit(part, "s") for part in parts),
+            shares=tuple(_with_unit(share, "") for share in shares) if busy else (),
+            events=_with_unit(events, event) if events and event else None,
+            per_event=tuple(
+                None if (found := each()) is None else found.with_unit("s") for each in per_event
+            ),
+        )
+
+    return point
+
+
+def _count(piece: _Piece) -> _Array:
+    return piece.count
+
+
+def _events(piece: _Piece) -> _Array:
+    return piece.events
+
+
+def _whole(piece: _Piece) -> _Array:
+    """CPU time of all components."""
+    whole: _Array = piece.times.sum(axis=1)
+    return whole
+
+
+def _column(index: int) -> Callable[[_Piece], _Array]:
+    return lambda piece: piece.times[:, index]
+
+
+def _with_unit(asked: Callable[[], Estimate | None], unit: str) -> Estimate:
+    estimate = asked()
+    assert estimate is not None, "there are interactions"
+    return estimate.with_unit(unit)
+
+
+class _Sums(Request["_Piece", "list[GroupSums]"]):
+    """Sums of a group for its line: CPU time first, then each component."""
+
+    def __init__(self, rows: Callable[[_Piece], _Piece], components: int) -> None:
+        self._rows, self._components = rows, components
+        self._n = 0
+        self._batches: Batches | None = None
+
+    def _columns(self, piece: _Piece) -> tuple[_Array, ...]:
+        rows = self._rows(piece)
+        return (rows.events, _whole(rows), *rows.times.T)
+
+    def absorb(self, piece: _Piece) -> None:
+        if self._batches is None:
+            self._n += len(self._rows(piece))
+        else:
+            self._batches.absorb(np.column_stack(self._columns(piece)), self._rows(piece).count)
+
+    def more(self) -> bool:
+        if self._batches is not None:
+            return False
+        self._batches = Batches(self._n, self._components + 2)
+        return True
+
+    def answer(self) -> list[GroupSums]:
+        assert self._batches is not None, "the rows were counted"
+        (events, *times), count = self._batches.sums
+        return [GroupSums(x=events, y=time, count=count) for time in times]
+
+    def whole(self, piece: _Piece) -> list[GroupSums]:
+        events, *times = self._columns(piece)
+        count = self._rows(piece).count
+        return [ratio_regression.group_sums(events, time, count) for time in times]
+
+
+def _lines(sums: Sequence[Sequence[GroupSums]], components: Sequence[str], level: float) -> tuple[Line, ...]:
     """Lines of the CPU time and of each component; none where the points do not determine one."""
     lines = []
     for index, name in enumerate(("CPU time", *components)):
-        sums = [
-            ratio_regression.group_sums(
-                group.events,
-                group.times.sum(axis=1) if index == 0 else group.times[:, index - 1],
-                group.count,
-            )
-            for group in groups
-        ]
-        line = ratio_regression.fit_line(sums, level)
+        line = ratio_regression.fit_line([group[index] for group in sums], level)
         if line is None:
             return ()
         lines.append(
@@ -289,6 +366,7 @@ def _reach(points: Sequence[Point], component: int) -> float:
 ENTRY = "decomposition"
 RUN, SYSTEM = "user time", "system time"
 FAULT = "page fault"
+FAULTS = ("page_faults_minor", "page_faults_major")
 REMEDY = (
     "record a machine while `thinktime play` plays users on it, or simulate a system that meters its "
     "scripted users (`thinktime simulate multics`)"
@@ -296,15 +374,9 @@ REMEDY = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Rows:
-    """Intervals, or single interactions, of one log, in order."""
+class _Piece:
+    """Intervals, or single interactions, in order."""
 
-    of: str
-    """Users whose interactions are counted: ``scripted users``."""
-    event: str | None
-    """Event that is counted: ``page fault``."""
-    components: tuple[str, ...]
-    """Components of the CPU time, the run time first."""
     users: _Array
     """Users logged in."""
     count: _Array
@@ -313,16 +385,62 @@ class _Rows:
     """Events in them; nan throughout where none is counted."""
     times: _Array
     """CPU time [s], a column for each component."""
-    origin: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.count)
+
+    def chosen(self, rows: NDArray[np.bool_]) -> _Piece:
+        """Some of the rows."""
+        return _Piece(
+            users=self.users[rows], count=self.count[rows], events=self.events[rows], times=self.times[rows]
+        )
+
+    def complete(self, *, with_events: bool) -> _Piece:
+        """Rows of which every figure was measured."""
+        known = [self.users, self.count, self.times, *([self.events] if with_events else [])]
+        return self.chosen(np.array(np.isfinite(np.column_stack(known)).all(axis=1), dtype=np.bool_))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rows:
+    """Rows of one log."""
+
+    of: str
+    """Users whose interactions are counted: ``scripted users``."""
+    event: str | None
+    """Event that is counted: ``page fault``."""
+    components: tuple[str, ...]
+    """Components of the CPU time, the run time first."""
+    looks: Looks[_Piece]
+    """Rows of which every figure was measured."""
+    counts: dict[float, float]
+    """Interactions completed, by number of users in whole users."""
+    origin: str | None
     """Kind of the caveat on how the CPU time was measured; None where the manifest describes it."""
 
-    def complete(self) -> _Rows:
-        """Rows of which every figure was measured."""
-        measured = ~np.isnan(np.column_stack([self.users, self.count, self.times])).any(axis=1)
-        if self.event is not None:
-            measured &= ~np.isnan(self.events)
-        arrays = ("users", "count", "events", "times")
-        return replace(self, **{name: getattr(self, name)[measured] for name in arrays})
+
+def _rows_of(
+    pieces: Callable[[], Iterator[_Piece]],
+    *,
+    of: str,
+    event: str | None,
+    components: tuple[str, ...],
+    origin: str | None = None,
+) -> _Rows:
+    """Rows that come in pieces, of which those are used that were measured completely."""
+    looks = Looks(
+        observations.held(lambda: (piece.complete(with_events=event is not None) for piece in pieces()))
+    )
+
+    def step(counts: dict[float, float], piece: _Piece) -> dict[float, float]:
+        users, place = np.unique(np.rint(piece.users), return_inverse=True)
+        sums = np.bincount(place, piece.count, len(users))
+        for number, count in zip(users.tolist(), sums.tolist(), strict=True):
+            counts[number] = counts.get(number, 0.0) + count
+        return counts
+
+    counts = looks.ask(Fold[_Piece, dict[float, float]](step, {}))()
+    return _Rows(of=of, event=event, components=components, looks=looks, counts=counts, origin=origin)
 
 
 def _read(log: Log) -> _Rows | NotApplicable:
@@ -331,10 +449,9 @@ def _read(log: Log) -> _Rows | NotApplicable:
     rows = (_played(log) or _machine(log)) if entry is None else _described(log, entry)
     if isinstance(rows, NotApplicable):
         return rows
-    complete = rows.complete()
-    if not complete.count.sum() > 0.0:
+    if not sum(rows.counts.values()) > 0.0:
         return NotApplicable("no interval has interactions, their number of users and all times", REMEDY)
-    return complete
+    return rows
 
 
 def _entry(log: Log) -> Facts | None:
@@ -361,15 +478,21 @@ def _described(log: Log, entry: Facts) -> _Rows | NotApplicable:
     if missing := [name for name in columns if name not in known]:
         reason = f"the manifest's {ENTRY} names {', '.join(missing)}, which the samples lack"
         return NotApplicable(reason, remedy)
-    samples = observations.read(log, columns)
-    return _Rows(
+
+    def pieces() -> Iterator[_Piece]:
+        for piece in observations.chunks(log, columns):
+            yield _Piece(
+                users=piece.columns[users],
+                count=piece.columns[count],
+                events=piece.columns[named[1]] if named else np.full(len(piece), np.nan),
+                times=np.column_stack([piece.columns[time] for _, time in parts]),
+            )
+
+    return _rows_of(
+        pieces,
         of=entry.text("of") or "all users",
         event=named[0] if named else None,
         components=tuple(name for name, _ in parts),
-        users=samples.columns[users],
-        count=samples.columns[count],
-        events=samples.columns[named[1]] if named else np.full(len(samples), np.nan),
-        times=np.column_stack([samples.columns[time] for _, time in parts]),
     )
 
 
@@ -377,28 +500,61 @@ def _needed(entry: Facts, key: str) -> str:
     return entry.needed(key).text(key) or ""
 
 
+@dataclass(slots=True)
+class _Faults:
+    """Page faults of the completed interactions, and whether these have any time."""
+
+    timed: bool = False
+    known: tuple[bool, ...] = (False, False)
+    """Whether minor and major ones were counted."""
+    totals: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """Of minor ones, of major ones, and of both where both were counted."""
+
+    def absorb(self, piece: interaction_pieces.Piece) -> _Faults:
+        """Look at a piece."""
+        done = ~np.isnan(piece.response)
+        times = np.column_stack([piece.columns["user_s"], piece.columns["system_s"]])[done]
+        self.timed = self.timed or not np.isnan(times).all()
+        counted = [piece.columns[name][done] for name in FAULTS]
+        self.known = tuple(
+            known or not np.isnan(faults).all() for known, faults in zip(self.known, counted, strict=True)
+        )
+        sums = (float(np.nansum(faults)) for faults in (*counted, np.sum(counted, axis=0)))
+        minor, major, both = (total + more for total, more in zip(self.totals, sums, strict=True))
+        self.totals = minor, major, both
+        return self
+
+    @property
+    def total(self) -> float:
+        """Page faults of those kinds that were counted."""
+        minor, major, both = self.totals
+        return both if all(self.known) else minor if self.known[0] else major
+
+
 def _played(log: Log) -> _Rows | None:
     """Interactions with a CPU time of their own; None where they have none."""
-    faults = ("page_faults_minor", "page_faults_major")
-    played = interactions.read(log, faults)
+    played = interaction_pieces.read(log, FAULTS)
     if played is None:
         return None
-    done = ~np.isnan(played.response)
-    times = np.column_stack([played.columns["user_s"], played.columns["system_s"]])[done]
-    if not len(times) or np.isnan(times).all():
+    seen = Looks(played.pieces).ask(Fold(_Faults.absorb, _Faults()))()
+    if not seen.timed:
         return None
-    counted = _sum([played.columns[name][done] for name in faults])
-    event = FAULT if np.nansum(counted) > 0.0 else None
-    return _Rows(
-        of="played users",
-        event=event,
-        components=(RUN, SYSTEM),
-        users=played.columns["population"][done],
-        count=np.ones(len(times)),
-        events=counted,
-        times=times,
-        origin="charged_time",
-    )
+    counted = [name for name, known in zip(FAULTS, seen.known, strict=True) if known]
+
+    def pieces() -> Iterator[_Piece]:
+        for piece in played.pieces():
+            done = ~np.isnan(piece.response)
+            times = np.column_stack([piece.columns["user_s"], piece.columns["system_s"]])[done]
+            faults = [piece.columns[name][done] for name in counted]
+            yield _Piece(
+                users=piece.columns["population"][done],
+                count=np.ones(len(times)),
+                events=np.sum(faults, axis=0) if faults else np.full(len(times), np.nan),
+                times=times,
+            )
+
+    event = FAULT if seen.total > 0.0 else None
+    return _rows_of(pieces, of="played users", event=event, components=(RUN, SYSTEM), origin="charged_time")
 
 
 def _machine(log: Log) -> _Rows | NotApplicable:
@@ -408,37 +564,34 @@ def _machine(log: Log) -> _Rows | NotApplicable:
     }
     if not roles["user_time"] or not roles["system_time"]:
         return NotApplicable("user and system time were not both measured", REMEDY)
-    played = interactions.read(log)
+    played = playing.read(log)
     if played is None and not roles["throughput"]:
         return NotApplicable("the log does not record the number of completed interactions", REMEDY)
     faults = observations.quantities(log, ["page_faults"])
     counters = roles["throughput"][:1]
     gauges = ("users", *observations.role_columns(log, "load"))
     names = [*roles["user_time"], *roles["system_time"], *counters, *gauges]
-    samples = observations.read(log, [*names, *(name for item in faults for name in item.columns)])
-    times = np.column_stack([samples.total(roles["user_time"]), samples.total(roles["system_time"])])
-    events = samples.total(faults[0].columns) if faults else np.full(len(samples), np.nan)
-    if played is not None:
-        count, users = played.completed_in(samples), played.population_in(samples)
-    else:
-        count = samples.columns[counters[0]]
-        users = next(
-            (samples.columns[name] for name in gauges if name not in samples.absent), np.ones(len(samples))
-        )
-    event = FAULT if np.nansum(events) > 0.0 else None
-    return _Rows(
-        of="all users",
-        event=event,
-        components=(RUN, SYSTEM),
-        users=users,
-        count=count,
-        events=events,
-        times=times,
-        origin="whole_machine",
-    )
+    names += [name for item in faults for name in item.columns]
 
+    def events_in(piece: Observations) -> _Array:
+        return piece.total(faults[0].columns) if faults else np.full(len(piece), np.nan)
 
-def _sum(columns: Sequence[_Array]) -> _Array:
-    """Sum of the columns that have any value."""
-    known = [column for column in columns if not np.isnan(column).all()]
-    return np.sum(known, axis=0) if known else np.full(len(columns[0]), np.nan)
+    def pieces() -> Iterator[_Piece]:
+        for piece in observations.chunks(log, names):
+            if played is not None:
+                count, users = played.completed_in(piece), played.population_in(piece)
+            else:
+                count = piece.columns[counters[0]]
+                users = next(
+                    (piece.columns[name] for name in gauges if name not in piece.absent), np.ones(len(piece))
+                )
+            yield _Piece(
+                users=users,
+                count=count,
+                events=events_in(piece),
+                times=np.column_stack([piece.total(roles["user_time"]), piece.total(roles["system_time"])]),
+            )
+
+    total = sum(float(np.nansum(events_in(piece))) for piece in observations.chunks(log, names))
+    event = FAULT if total > 0.0 else None
+    return _rows_of(pieces, of="all users", event=event, components=(RUN, SYSTEM), origin="whole_machine")

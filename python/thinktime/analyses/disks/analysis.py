@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thinktime.analyses.disks import drives as drive_figures
 from thinktime.analyses.disks import intervals as sampled_intervals
 from thinktime.analyses.disks import states
 from thinktime.analyses.disks.drives import ALL_DISKS, DRIVE_COLUMN, TOTALS, Device
-from thinktime.analyses.disks.intervals import Intervals, Reading
+from thinktime.analyses.disks.intervals import (
+    Array,
+    Intervals,
+    Piece,
+    Reading,
+    column,
+    length_s,
+    total,
+    unknown,
+)
 from thinktime.analyses.disks.result import Amount, Compared, Disks, Period, Swapping
 from thinktime.analyses.disks.states import Ticks
 from thinktime.errors import InputError
 from thinktime.questions.checks import check_level, check_log
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
+from thinktime.stats.series.looks import Request
 
 if TYPE_CHECKING:
     from thinktime.log import Log
@@ -103,7 +114,7 @@ def analyse(
         return NotApplicable(
             f"the log has no samples{where}", "record with `thinktime record`, or select more"
         )
-    devices = drive_figures.devices(log, intervals)
+    intervals, devices = drive_figures.devices(log, intervals)
     ticks = states.read_ticks(intervals)
     if not devices and not ticks.states and not ticks.lengths and not any(map(intervals.has, CACHE)):
         return NotApplicable(
@@ -126,31 +137,37 @@ def _result(
     at_controller = states.queue(log, intervals, ticks)
     at_devices = [states.device_queue(device, intervals) for device in devices]
     queues = [item for item in ([at_controller] if at_controller else at_devices) if item is not None]
-    processor = states.cpu(log, intervals, ticks)
-    waiting = None if processor is None else processor[1]
-    cache = _amounts(log, intervals, CACHE) or _amounts(log, intervals, KERNEL)
+    processor, waiting = states.cpu(log, intervals, ticks)
+    cache, kernel, terminal, swaps = (
+        _amounts(log, intervals, labels) for labels in (CACHE, KERNEL, TERMINAL, SWAPS)
+    )
+    hit_ratio, swapping = _hit_ratio(intervals), _swapping(log, intervals)
+    controller, matrix = (
+        states.controller(intervals, ticks, devices),
+        states.matrix(intervals, ticks, devices),
+    )
+    periods = intervals.looks.ask(
+        _Periods(intervals, every_s, [item for _, item in queues], [item for _, item in drives], waiting)
+    )
     result = Disks(
         sessions=intervals.sessions,
         intervals=len(intervals),
-        time_s=float(intervals.length_s.sum()),
-        cache=cache or NotApplicable("the log counts neither reads nor writes", "record /proc/diskstats"),
-        hit_ratio=_hit_ratio(intervals),
-        queues=tuple(item for item, _ in queues) or NotApplicable("the log has no queue lengths", SAMPLING),
-        drives=tuple(item for item, _ in drives)
+        time_s=intervals.time_s,
+        cache=cache()
+        or kernel()
+        or NotApplicable("the log counts neither reads nor writes", "record /proc/diskstats"),
+        hit_ratio=hit_ratio(),
+        queues=tuple(item() for item, _ in queues) or NotApplicable("the log has no queue lengths", SAMPLING),
+        drives=tuple(item() for item, _ in drives)
         or NotApplicable("the log does not distinguish drives", SAMPLING),
-        controller=states.controller(intervals, ticks, devices)
-        or NotApplicable("no sample shows whether any drive was busy", SAMPLING),
-        cpu=NotApplicable("the log has no CPU time by state", "record with `thinktime record`")
-        if processor is None
-        else processor[0],
-        matrix=states.matrix(intervals, ticks, devices)
-        or NotApplicable("CPU and drives were not sampled at the same instants", SAMPLING),
-        terminal=_amounts(log, intervals, TERMINAL)
+        controller=controller() or NotApplicable("no sample shows whether any drive was busy", SAMPLING),
+        cpu=processor()
+        or NotApplicable("the log has no CPU time by state", "record with `thinktime record`"),
+        matrix=matrix() or NotApplicable("CPU and drives were not sampled at the same instants", SAMPLING),
+        terminal=terminal()
         or NotApplicable("the log counts no terminal characters", "simulate a system with a terminal"),
-        swapping=_swapping(log, intervals),
-        periods=_periods(
-            intervals, every_s, [item for _, item in queues], [item for _, item in drives], waiting
-        ),
+        swapping=swapping(swaps()),
+        periods=periods(),
         caveats=(),
     )
     caveats = (*_damage(intervals, devices, ticks), *_sampling(result), *_kernel(result, devices))
@@ -199,101 +216,133 @@ def _kernel(result: Disks, devices: Sequence[Device]) -> Iterator[Caveat]:
     if not isinstance(result.cpu, NotApplicable) and result.cpu.is_hint and result.cpu.waiting is not None:
         yield Caveat("iowait")
     counted = [device for device in devices if device.number is None and device.name != ALL_DISKS]
-    if any(np.isfinite(device.get("busy_s")).any() for device in counted):
+    if any(device.has("busy_s") for device in counted):
         yield Caveat("parallel_requests")
     if any(device.name == ALL_DISKS for device in devices):
         yield Caveat("all_disks")
 
 
-def _amounts(log: Log, intervals: Intervals, labels: dict[str, str]) -> tuple[Amount, ...]:
+def _amounts(log: Log, intervals: Intervals, labels: dict[str, str]) -> Callable[[], tuple[Amount, ...]]:
     """Rates and totals of the counters that the log has."""
     units = {column.name: column.unit for column in log.schema("samples")}
-    amounts = []
-    for name, label in labels.items():
-        rate = intervals.rate(intervals.column(name), f"{units.get(name, '')}/s")
-        if rate is not None:
-            total = float(np.nansum(intervals.column(name)))
-            amounts.append(Amount(name=name, label=label, rate=rate, total=total))
-    return tuple(amounts)
+    rates = {name: intervals.rate(column(name), f"{units.get(name, '')}/s") for name in labels}
+
+    def found() -> tuple[Amount, ...]:
+        return tuple(
+            Amount(name=name, label=labels[name], rate=rate, total=intervals.sum_of(name))
+            for name, asked in rates.items()
+            if (rate := asked()) is not None
+        )
+
+    return found
 
 
-def _hits(intervals: Intervals) -> Reading:
-    hits = intervals.column("cache_hits")
-    return Reading(hits, hits + intervals.column("block_reads"))
+HITS = Reading(column("cache_hits"), total([column("cache_hits"), column("block_reads")]))
 
 
-def _hit_ratio(intervals: Intervals) -> Estimate | NotApplicable:
+def _hit_ratio(intervals: Intervals) -> Callable[[], Estimate | NotApplicable]:
     if not intervals.has("cache_hits") or not intervals.has("block_reads"):
-        return NotApplicable("the log counts no hits of a block cache", "simulate a system that does")
-    return intervals.ratio(_hits(intervals), "") or NotApplicable(
-        "no block was read", "select a longer stretch"
-    )
+        missing = NotApplicable("the log counts no hits of a block cache", "simulate a system that does")
+        return lambda: missing
+    ratio = intervals.ratio(HITS, "")
+    return lambda: ratio() or NotApplicable("no block was read", "select a longer stretch")
 
 
-def _swapping(log: Log, intervals: Intervals) -> Swapping | NotApplicable:
-    amounts = _amounts(log, intervals, SWAPS)
-    if not amounts:
-        pages = _amounts(log, intervals, PAGES)
-        if not pages:
-            return NotApplicable("the log counts no swaps", "record with `thinktime record`")
-        return Swapping(amounts=pages, size=None, between=None)
-    both = intervals.column("swap_ins") + intervals.column("swap_outs")
+def _swapping(log: Log, intervals: Intervals) -> Callable[[tuple[Amount, ...]], Swapping | NotApplicable]:
+    """Figures of the swaps, given their amounts."""
+    pages = _amounts(log, intervals, PAGES)
+    both = total([column("swap_ins"), column("swap_outs")])
     units = {column.name: column.unit for column in log.schema("samples")}
-    count = int(np.nansum(both))
-    size = intervals.ratio(
-        Reading(intervals.column("swapped_clicks"), both, n=count), units.get("swapped_clicks", "")
-    )
-    between = intervals.ratio(Reading(intervals.length_s, both, n=count), "s")
-    return Swapping(amounts=amounts, size=size, between=between)
+    count = intervals.known({"swaps": both})()["swaps"].count
+    size = intervals.ratio(Reading(column("swapped_clicks"), both, n=count), units.get("swapped_clicks", ""))
+    between = intervals.ratio(Reading(length_s, both, n=count), "s")
+
+    def found(amounts: tuple[Amount, ...]) -> Swapping | NotApplicable:
+        if amounts:
+            return Swapping(amounts=amounts, size=size(), between=between())
+        if pages():
+            return Swapping(amounts=pages(), size=None, between=None)
+        return NotApplicable("the log counts no swaps", "record with `thinktime record`")
+
+    return found
 
 
-def _periods(
-    intervals: Intervals,
-    every_s: float | None,
-    queues: Sequence[Reading],
-    drives: Sequence[Reading],
-    waiting: Reading | None,
-) -> tuple[Period, ...]:
+class _Periods(Request[Piece, tuple[Period, ...]]):
     """Sums of the intervals by period: each belongs to the period in which it begins."""
-    if every_s is None:
-        first_of = np.concatenate([[True], np.diff(intervals.session) != 0])
-        order = np.arange(len(intervals)) - np.maximum.accumulate(
-            np.where(first_of, np.arange(len(intervals)), 0)
+
+    def __init__(
+        self,
+        intervals: Intervals,
+        every_s: float | None,
+        queues: Sequence[Reading],
+        drives: Sequence[Reading],
+        waiting: Reading | None,
+    ) -> None:
+        self._every_s = every_s
+        self._size = math.ceil(len(intervals) / PERIODS)
+        self._queues, self._drives = len(queues), len(drives)
+
+        def rate(*names: str) -> Reading:
+            name = next((name for name in names if intervals.has(name)), names[0])
+            return Reading(column(name), length_s)
+
+        of_kernel = [rate("block_reads", "disk_reads"), rate("block_writes", "disk_writes"), HITS]
+        self._readings = [*of_kernel, waiting or Reading(unknown, unknown), *queues, *drives]
+        self._sums: dict[tuple[int, int], Array] = {}
+        """Amounts and what they are divided by, by session and period."""
+        self._start_s: dict[tuple[int, int], float] = {}
+        self._length_s: dict[tuple[int, int], float] = {}
+        self._session, self._before = -1, 0
+        """Session of the last interval, and the intervals of its session up to it."""
+
+    def _numbers(self, piece: Piece) -> NDArray[np.int64]:
+        if self._every_s is not None:
+            return np.floor(piece.since_s / self._every_s + 1e-9).astype(np.int64)
+        place = np.arange(len(piece))
+        begins = np.diff(piece.session, prepend=self._session) != 0
+        since = np.maximum.accumulate(np.where(begins, place, -1))
+        order = np.where(since >= 0, place - since, place + self._before)
+        if len(piece):
+            self._session, self._before = int(piece.session[-1]), int(order[-1]) + 1
+        return order // self._size
+
+    def absorb(self, piece: Piece) -> None:
+        if not len(piece):
+            return
+        pairs = np.column_stack([piece.session, self._numbers(piece)])
+        # Few runs of intervals, rather than all intervals, are sorted.
+        begins = np.concatenate([[True], (np.diff(pairs, axis=0) != 0).any(axis=1)])
+        unique, run = np.unique(pairs[begins], axis=0, return_inverse=True)
+        place, count = run.reshape(-1)[np.cumsum(begins) - 1], len(unique)
+        start_s = np.full(count, np.inf)
+        np.minimum.at(start_s, place, piece.since_s)
+        lengths = np.bincount(place, piece.length_s, minlength=count)
+        sums = np.empty((count, len(self._readings), 2))
+        for index, reading in enumerate(self._readings):
+            amounts, per, known = reading.measured(piece)
+            for column_of, values in enumerate((amounts, per)):
+                sums[:, index, column_of] = np.bincount(place[known], values, minlength=count)
+        for index, (session, number) in enumerate(unique.tolist()):
+            key = session, number
+            self._sums[key] = self._sums.get(key, 0.0) + sums[index]
+            self._start_s[key] = min(self._start_s.get(key, math.inf), float(start_s[index]))
+            self._length_s[key] = self._length_s.get(key, 0.0) + float(lengths[index])
+
+    def answer(self) -> tuple[Period, ...]:
+        return tuple(self._period(key) for key in sorted(self._sums))
+
+    def _period(self, key: tuple[int, int]) -> Period:
+        reads, writes, hits, waiting, *others = (
+            amount / per if per > 0 else None for amount, per in self._sums[key].tolist()
         )
-        number = order // math.ceil(len(intervals) / PERIODS)
-    else:
-        number = np.floor(intervals.since_s / every_s + 1e-9).astype(np.int64)
-    unique, place = np.unique(np.column_stack([intervals.session, number]), axis=0, return_inverse=True)
-    place = place.reshape(-1)
-
-    def ratios(reading: Reading) -> list[float | None]:
-        measured = np.isfinite(reading.amounts) & np.isfinite(reading.per)
-        amounts = np.bincount(place[measured], reading.amounts[measured], minlength=len(unique))
-        per = np.bincount(place[measured], reading.per[measured], minlength=len(unique))
-        return [a / p if p > 0 else None for a, p in zip(amounts.tolist(), per.tolist(), strict=True)]
-
-    def rates(*names: str) -> list[float | None]:
-        name = next((name for name in names if intervals.has(name)), names[0])
-        return ratios(Reading(intervals.column(name), intervals.length_s))
-
-    start_s = np.full(len(unique), np.inf)
-    np.minimum.at(start_s, place, intervals.since_s)
-    length_s = np.bincount(place, intervals.length_s, minlength=len(unique))
-    reads, writes = rates("block_reads", "disk_reads"), rates("block_writes", "disk_writes")
-    hits = ratios(_hits(intervals))
-    by_queue, by_drive = [ratios(item) for item in queues], [ratios(item) for item in drives]
-    idle = [None] * len(unique) if waiting is None else ratios(waiting)
-    return tuple(
-        Period(
-            session=int(unique[index, 0]),
-            start_s=float(start_s[index]),
-            length_s=float(length_s[index]),
-            reads=reads[index],
-            writes=writes[index],
-            hit_ratio=hits[index],
-            queues=tuple(values[index] for values in by_queue),
-            utilisations=tuple(values[index] for values in by_drive),
-            waiting=idle[index],
+        return Period(
+            session=key[0],
+            start_s=self._start_s[key],
+            length_s=self._length_s[key],
+            reads=reads,
+            writes=writes,
+            hit_ratio=hits,
+            queues=tuple(others[: self._queues]),
+            utilisations=tuple(others[self._queues :]),
+            waiting=waiting,
         )
-        for index in range(len(unique))
-    )

@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.analyses.disks.intervals import Intervals, Reading
-from thinktime.analyses.disks.result import Compared, Drive, Maker
-from thinktime.log import facts
+from thinktime.analyses.disks.intervals import (
+    Fact,
+    Formula,
+    Intervals,
+    Piece,
+    Reading,
+    column,
+    length_s,
+    total,
+    unknown,
+)
+from thinktime.analyses.disks.result import Drive, Maker
+from thinktime.log import facts, observations
+from thinktime.log.alongside import Matched, alongside, can_follow
 from thinktime.stats.estimate import Estimate
+from thinktime.stats.series.looks import Looks
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from thinktime.log import Log
     from thinktime.log.facts import Facts
 
@@ -50,6 +64,10 @@ BUSY_SLACK_S = 0.02
 """Excess of busy time over the interval that is no error: a kernel rounds busy time to its clock."""
 
 
+TIMES = ("requests", "bytes", "seeks", "access_s", "transfer_s")
+"""Counters that sources with drives of their own have besides those of `TABLE`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Device:
     """Counters of one drive, interval by interval; nan is not measured."""
@@ -57,41 +75,55 @@ class Device:
     name: str
     number: int | None
     """Of a drive with columns of its own in the samples."""
-    counters: Mapping[str, Array]
+    counters: Mapping[str, Formula]
+    facts: Mapping[str, Fact]
     overfull: int
     """Intervals with more busy time than they are long; it is left out."""
 
     @property
     def did_anything(self) -> bool:
         """True if any counter is above zero anywhere."""
-        return any(bool(np.nansum(values) > 0) for values in self.counters.values())
+        return any(fact.total > 0 for fact in self.facts.values())
 
-    def get(self, name: str) -> Array:
+    def get(self, name: str) -> Formula:
         """Values of a counter; nan throughout where it is not counted."""
         return self.counters[name]
 
+    def has(self, name: str) -> bool:
+        """True if a counter was measured in any interval."""
+        return self.facts[name].known > 0
 
-def devices(log: Log, intervals: Intervals) -> tuple[Device, ...]:
-    """Drives of the samples, else devices of table `disks`, else all disks as one device."""
+
+def devices(log: Log, intervals: Intervals) -> tuple[Intervals, tuple[Device, ...]]:
+    """Drives of the samples, else devices of table `disks`, else all disks as one device.
+
+    Returns
+    -------
+    (intervals, devices)
+        The intervals have the rows of the table beside them where it is used.
+    """
     described = _described(log, intervals)
     numbers = sorted(
         {
             int(match[1])
-            for name in intervals.columns
+            for name in intervals.facts
             if (match := DRIVE_COLUMN.fullmatch(name)) and intervals.has(name)
         }
     )
     if numbers:
-        drives = {number: _device(described, number, intervals) for number in numbers}
+        drives = dict(zip(numbers, _limited(intervals, [_drive(described, n) for n in numbers]), strict=True))
         # A system with columns for more drives than it has writes zeros for the others.
         there = len(described) or max(numbers) + 1
-        return tuple(item for number, item in drives.items() if number < there or item.did_anything)
+        return intervals, tuple(
+            item for number, item in drives.items() if number < there or item.did_anything
+        )
     if log.has("disks"):
         return _of_table(log, intervals)
     if any(intervals.has(name) for name in TOTALS.values()):
-        counters = {name: intervals.column(column) for name, column in TOTALS.items()}
-        return (_limited(ALL_DISKS, None, counters, None),)
-    return ()
+        counters = {name: column(of) for name, of in TOTALS.items()}
+        found = _limited(intervals, [_Counted(ALL_DISKS, None, counters)], limited=False)
+        return intervals, tuple(found)
+    return intervals, ()
 
 
 def _described(log: Log, intervals: Intervals) -> Sequence[Facts]:
@@ -101,73 +133,166 @@ def _described(log: Log, intervals: Intervals) -> Sequence[Facts]:
     return sessions[number].machine.tables("drives") if number < len(sessions) else ()
 
 
-def _device(described: Sequence[Facts], number: int, intervals: Intervals) -> Device:
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """Device with its counters as the log has them."""
+
+    name: str
+    number: int | None
+    counters: Mapping[str, Formula]
+
+
+def _drive(described: Sequence[Facts], number: int) -> _Counted:
     names = [item.text("name") for item in described]
     given = names[number] if number < len(names) else None
     name = given if given and names.count(given) == 1 else f"drive{number}"
-    counted = ("requests", "bytes", "seeks", "access_s", "transfer_s", "busy_s")
-    counters = {item: intervals.column(f"drive{number}_{item}") for item in counted}
-    return _limited(name, number, counters, intervals.length_s)
+    counted = (*TIMES, "busy_s")
+    return _Counted(name, number, {item: column(f"drive{number}_{item}") for item in counted})
 
 
-def _limited(name: str, number: int | None, counters: Mapping[str, Array], length_s: Array | None) -> Device:
-    """Device whose busy time is left out where it is longer than the interval."""
-    size = len(next(iter(counters.values())))
-    measured = {
-        item: counters.get(item, np.full(size, np.nan))
-        for item in (*TABLE, "requests", "bytes", "seeks", "access_s", "transfer_s")
-    }
-    over = np.zeros(size, dtype=bool)
-    if length_s is not None:
-        over = measured["busy_s"] > length_s * (1 + BUSY_SLACK) + BUSY_SLACK_S
-        measured["busy_s"] = np.where(over, np.nan, measured["busy_s"])
-    if np.isnan(measured["requests"]).all():
-        # A source may count operations without distinguishing reads and writes.
-        both = measured["reads"] + measured["writes"]
-        measured["requests"] = both if np.isfinite(both).any() else measured["operations"]
-    if np.isnan(measured["bytes"]).all():
-        measured["bytes"] = measured["read_bytes"] + measured["write_bytes"]
-    return Device(name=name, number=number, counters=measured, overfull=int(over.sum()))
+def _is_over(busy: Formula) -> Formula:
+    """1 where a drive was busy for longer than the interval, 0 elsewhere."""
+    return lambda piece: (busy(piece) > piece.length_s * (1 + BUSY_SLACK) + BUSY_SLACK_S).astype(np.float64)
 
 
-def _of_table(log: Log, intervals: Intervals) -> tuple[Device, ...]:
+def _within(busy: Formula) -> Formula:
+    over = _is_over(busy)
+    return lambda piece: np.where(over(piece) > 0.0, np.nan, busy(piece))
+
+
+def _limited(intervals: Intervals, found: Sequence[_Counted], *, limited: bool = True) -> Iterator[Device]:
+    """Devices whose busy time is left out where it is longer than the interval."""
+    asked = []
+    for item in found:
+        counters = {name: item.counters.get(name, unknown) for name in (*TABLE, *TIMES)}
+        over: dict[str, Formula] = {}
+        if limited and "busy_s" in item.counters:
+            over = {"over": _is_over(counters["busy_s"])}
+            counters["busy_s"] = _within(counters["busy_s"])
+        sums = {
+            "operations of both kinds": total([counters["reads"], counters["writes"]]),
+            "bytes of both kinds": total([counters["read_bytes"], counters["write_bytes"]]),
+        }
+        asked.append((item, counters, sums, intervals.known(counters | sums | over, of_devices=True)))
+    for item, counters, sums, known in asked:
+        facts_of = known()
+        chosen = {name: name for name in counters}
+        if not facts_of["requests"].known:
+            # A source may count operations without distinguishing reads and writes.
+            both = "operations of both kinds"
+            chosen["requests"] = both if facts_of[both].known else "operations"
+        if not facts_of["bytes"].known:
+            chosen["bytes"] = "bytes of both kinds"
+        all_of = counters | sums
+        yield Device(
+            name=item.name,
+            number=item.number,
+            counters={name: all_of[of] for name, of in chosen.items()},
+            facts={name: facts_of[of] for name, of in chosen.items()},
+            overfull=facts_of["over"].count if "over" in facts_of else 0,
+        )
+
+
+def _of_table(log: Log, intervals: Intervals) -> tuple[Intervals, tuple[Device, ...]]:
     """Devices of table `disks`: an interval without a row is one in which a device did nothing."""
+    beside = _Beside(log, intervals)
+    known = beside.found()
+    looks = Looks(observations.held(lambda: beside.pieces(known)))
+    intervals = replace(intervals, looks=looks)
+    counted = [
+        _Counted(device, None, {name: _spread(device, name) for name in names})
+        for device, names in known.items()
+    ]
+    found = _limited(intervals, counted)
+    return intervals, tuple(sorted(found, key=lambda item: (-item.facts["busy_s"].total, item.name)))
+
+
+def _spread(device: str, name: str) -> Formula:
+    """Values of a counter at their intervals, zero elsewhere."""
+
+    def of(piece: Piece) -> Array:
+        if device not in piece.devices:
+            return np.zeros(len(piece))
+        place, counters = piece.devices[device]
+        result: Array = np.bincount(place, counters[name], minlength=len(piece)).astype(np.float64)
+        return result
+
+    return of
+
+
+class _Beside:
+    """Rows of table `disks` beside the intervals."""
+
+    def __init__(self, log: Log, intervals: Intervals) -> None:
+        present = {column.name for column in log.schema("disks")}
+        self._log, self._intervals = log, intervals
+        self._columns = [name for name in TABLE if name in present]
+        self._in_order = can_follow(log, "disks", intervals.alone.pieces)
+
+    def _select(self, part: pl.LazyFrame) -> pl.LazyFrame:
+        import polars as pl
+
+        return part.select(
+            pl.col("start").dt.epoch("us"),
+            pl.col("device").cast(pl.String),
+            *(pl.col(name).cast(pl.Float64) for name in self._columns),
+        ).filter(pl.col("device").is_not_null())
+
+    def _rows(self) -> Iterator[tuple[Piece, Iterator[Matched]]]:
+        pieces = self._intervals.alone.pieces
+        return alongside(self._log, "disks", pieces, self._select, in_order=self._in_order)
+
+    def found(self) -> dict[str, tuple[str, ...]]:
+        """Devices with a row beside an interval, and the counters of each that have a value."""
+        import polars as pl
+
+        valued = [(pl.col(name).is_finite() & (pl.col(name) >= 0.0)).any() for name in self._columns]
+        known: dict[str, set[str]] = {}
+        for _, rows in self._rows():
+            for frame, _ in rows:
+                for device, *has in frame.group_by("device").agg(valued).iter_rows():
+                    known.setdefault(device, set()).update(
+                        name for name, one in zip(self._columns, has, strict=True) if one
+                    )
+        return {
+            device: tuple(name for name in self._columns if name in known[device]) for device in sorted(known)
+        }
+
+    def pieces(self, known: Mapping[str, Sequence[str]]) -> Iterator[Piece]:
+        """The intervals with their rows, by device."""
+        for piece, rows in self._rows():
+            parts: dict[str, list[tuple[NDArray[np.int64], pl.DataFrame]]] = {}
+            for frame, place in rows:
+                for (device,), own in _by_device(frame, place):
+                    parts.setdefault(str(device), []).append((own["_place"].to_numpy(), own))
+            yield replace(
+                piece,
+                devices={
+                    device: (
+                        np.concatenate([place for place, _ in found]),
+                        {
+                            name: _valid(np.concatenate([own[name].to_numpy() for _, own in found]))
+                            for name in known[device]
+                        },
+                    )
+                    for device, found in parts.items()
+                },
+            )
+
+
+def _by_device(
+    frame: pl.DataFrame, place: NDArray[np.int64]
+) -> Iterable[tuple[tuple[object, ...], pl.DataFrame]]:
     import polars as pl
 
-    present = {column.name for column in log.schema("disks")}
-    columns = [name for name in TABLE if name in present]
-    frame = (
-        log.disks()
-        .select(
-            pl.col("start").dt.epoch("us").alias("_start"),
-            pl.col("device"),
-            *(pl.col(name).cast(pl.Float64) for name in columns),
-        )
-        .filter(pl.col("device").is_not_null())
-        .collect()
-    )
-    starts, first = np.unique(intervals.start_us, return_index=True)
-    devices = []
-    for (device,), rows in frame.partition_by("device", as_dict=True, maintain_order=True).items():
-        begun = rows["_start"].to_numpy()
-        place = np.minimum(np.searchsorted(starts, begun), len(starts) - 1)
-        used = starts[place] == begun
-        if not used.any():
-            continue
-        counters = {
-            name: _spread(rows[name].to_numpy()[used], first[place[used]], len(intervals)) for name in columns
-        }
-        devices.append(_limited(str(device), None, counters, intervals.length_s))
-    return tuple(sorted(devices, key=lambda item: (-float(np.nansum(item.get("busy_s"))), item.name)))
+    numbered = frame.with_columns(pl.Series("_place", place))
+    if len(frame) and (frame["device"] == frame["device"][0]).all():
+        return [((frame["device"][0],), numbered)]
+    return numbered.partition_by("device", as_dict=True, maintain_order=True).items()
 
 
-def _spread(values: Array, place: NDArray[np.int64], size: int) -> Array:
-    """Values at their intervals, zero elsewhere; nan throughout where none was measured."""
-    values = np.where(np.isfinite(values) & (values >= 0.0), values, np.nan)
-    if np.isnan(values).all():
-        return np.full(size, np.nan)
-    result: Array = np.bincount(place, values, minlength=size).astype(np.float64)
-    return result
+def _valid(values: Array) -> Array:
+    return np.where(np.isfinite(values) & (values >= 0.0), values, np.nan)
 
 
 def makers(log: Log, intervals: Intervals) -> list[tuple[float | None, float | None]]:
@@ -187,7 +312,7 @@ def drive(
     intervals: Intervals,
     sampled: Reading | None,
     makers: list[tuple[float | None, float | None]],
-) -> tuple[Drive, Reading]:
+) -> tuple[Callable[[], Drive], Reading]:
     """Figures of one device, and the reading of its utilisation for the periods.
 
     Parameters
@@ -200,38 +325,42 @@ def drive(
         Figures of the maker, by number of the drive.
     """
     requests, busy = device.get("requests"), device.get("busy_s")
-    count = int(np.nansum(requests))
+    count = device.facts["requests"].count
 
-    def mean(amounts: Array, unit: str) -> Estimate | None:
+    def mean(amounts: Formula, unit: str) -> Callable[[], Estimate | None]:
         return intervals.ratio(Reading(amounts, requests, n=count), unit)
 
-    exact = Reading(busy, intervals.length_s) if np.isfinite(busy).any() else None
+    exact = Reading(busy, length_s) if device.has("busy_s") else None
     size = mean(device.get("bytes"), "byte")
-    figures = Drive(
-        name=device.name,
-        requests=intervals.rate(requests, "request/s"),
-        requests_total=_total(requests),
-        amount=intervals.rate(device.get("bytes"), "byte/s"),
-        amount_total=_total(device.get("bytes")),
-        reads=intervals.rate(device.get("reads"), "operation/s"),
-        writes=intervals.rate(device.get("writes"), "operation/s"),
-        seeks=intervals.rate(device.get("seeks"), "seek/s"),
-        bytes_per_request=size,
-        access=mean(device.get("access_s"), "s"),
-        transfer=mean(device.get("transfer_s"), "s"),
-        service=mean(busy, "s"),
-        response=mean(device.get("read_wait_s") + device.get("write_wait_s"), "s"),
-        utilisation=intervals.compared(sampled, exact)
-        if sampled or exact
-        else Compared(sampled=None, exact=None),
-        maker=_maker(device, makers, size),
-    )
-    unknown = Reading(np.full(len(intervals), np.nan), intervals.length_s)
-    return figures, exact or sampled or unknown
+    utilisation = intervals.compared(sampled, exact)
+    asked = {
+        "requests": intervals.rate(requests, "request/s"),
+        "amount": intervals.rate(device.get("bytes"), "byte/s"),
+        "reads": intervals.rate(device.get("reads"), "operation/s"),
+        "writes": intervals.rate(device.get("writes"), "operation/s"),
+        "seeks": intervals.rate(device.get("seeks"), "seek/s"),
+        "bytes_per_request": size,
+        "access": mean(device.get("access_s"), "s"),
+        "transfer": mean(device.get("transfer_s"), "s"),
+        "service": mean(busy, "s"),
+        "response": mean(total([device.get("read_wait_s"), device.get("write_wait_s")]), "s"),
+    }
+
+    def figures() -> Drive:
+        return Drive(
+            name=device.name,
+            requests_total=_total(device.facts["requests"]),
+            amount_total=_total(device.facts["bytes"]),
+            utilisation=utilisation(),
+            maker=_maker(device, makers, size()),
+            **{name: estimate() for name, estimate in asked.items()},
+        )
+
+    return figures, exact or sampled or Reading(unknown, length_s)
 
 
-def _total(values: Array) -> float | None:
-    return float(np.nansum(values)) if np.isfinite(values).any() else None
+def _total(fact: Fact) -> float | None:
+    return fact.total if fact.known else None
 
 
 def _maker(

@@ -1,10 +1,10 @@
-"""Sample intervals of the analysis of disks, and ratios over them with their confidence intervals."""
+"""Sample intervals of the analysis of disks, in pieces, and ratios over them with confidence intervals."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,13 +13,18 @@ from numpy.typing import NDArray
 from thinktime.analyses.disks.result import Compared
 from thinktime.errors import InputError
 from thinktime.log import facts, observations
+from thinktime.log.observations import Observations
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.series import batch_means
+from thinktime.stats.series.batch_means import Batches
+from thinktime.stats.series.looks import Asked, Looks, Request
 
 if TYPE_CHECKING:
     from thinktime.log import Log
 
 Array = NDArray[np.float64]
+Rows = tuple[NDArray[np.int64], Mapping[str, Array]]
+"""Rows of a device: for each the index of its interval within the piece, and its counters by name."""
 
 DIFFERS_LEVEL = 0.99
 ROUNDING = 1e-9
@@ -28,12 +33,63 @@ SLACK_S = 1e-6
 """Slack for start times, which are kept in microseconds."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece(Observations):
+    """Sample intervals in order, of the selected sessions and stretch.
+
+    A value below zero, which is impossible for a counter, is nan.
+    """
+
+    session: NDArray[np.int64]
+    """Number of the session of each interval."""
+    since_s: Array
+    """From the start of the session [s]."""
+    devices: Mapping[str, Rows] = dataclasses.field(default_factory=dict)
+    """Rows of table `disks` beside the intervals, by device."""
+    negative: int
+    """Values that are nan because they were below zero."""
+
+    @property
+    def unknown(self) -> Array:
+        """Nan for each interval."""
+        return np.full(len(self), np.nan)
+
+    def column(self, name: str) -> Array:
+        """Values of a column; nan throughout where the log lacks it."""
+        found = self.columns.get(name)
+        return self.unknown if found is None else found
+
+
+Formula = Callable[[Piece], Array]
+"""A value for each interval of a piece; nan where it was not measured."""
+
+
+def column(name: str) -> Formula:
+    """Values of a column."""
+    return lambda piece: piece.column(name)
+
+
+def length_s(piece: Piece) -> Array:
+    """Lengths of the intervals."""
+    return piece.length_s
+
+
+def total(parts: Sequence[Formula]) -> Formula:
+    """Sum of formulas; nan where one of them is missing."""
+    return lambda piece: np.sum([part(piece) for part in parts], axis=0)
+
+
+def unknown(piece: Piece) -> Array:
+    """What was not measured."""
+    return piece.unknown
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Numerators and denominators of a ratio by interval; nan is not measured."""
+    """Numerators and denominators of a ratio by interval."""
 
-    amounts: Array
-    per: Array
+    amounts: Formula
+    per: Formula
     _: KW_ONLY
     n: int | None = None
     """Observations behind it; the number of intervals by default."""
@@ -42,18 +98,164 @@ class Reading:
     is_constant: bool = False
     """One value spread over its session: intervals within the session carry no information."""
 
+    def measured(self, piece: Piece) -> tuple[Array, Array, NDArray[np.bool_]]:
+        """Both where both are measured, and where that is."""
+        amounts, per = self.amounts(piece), self.per(piece)
+        known = np.isfinite(amounts) & np.isfinite(per)
+        return amounts[known], per[known], known
+
+
+@dataclass(slots=True)
+class Fact:
+    """What is known of the values of a formula over all intervals."""
+
+    known: int = 0
+    """Intervals in which it was measured."""
+    total: float = 0.0
+    highest: float = -np.inf
+
+    @property
+    def count(self) -> int:
+        """Total as a whole number."""
+        return int(self.total)
+
+
+class _Facts(Request[Piece, dict[str, Fact]]):
+    def __init__(self, formulas: Mapping[str, Formula]) -> None:
+        self._formulas = formulas
+        self._facts = {name: Fact() for name in formulas}
+
+    def absorb(self, piece: Piece) -> None:
+        for name, formula in self._formulas.items():
+            values, fact = formula(piece), self._facts[name]
+            known = np.isfinite(values)
+            fact.known += int(np.count_nonzero(known))
+            fact.total += float(np.nansum(values))
+            fact.highest = max(fact.highest, float(np.max(values[known], initial=-np.inf)))
+
+    def answer(self) -> dict[str, Fact]:
+        return self._facts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Summed:
+    """A reading summed up: its ratio, without origin and unit."""
+
+    interval: Estimate
+    how: str
+    n: int
+    sessions: int
+    is_share: bool
+    """True if no amount is negative or more than what it is divided by."""
+
+
+class _Ratio(Request[Piece, "Callable[[float], _Summed | None]"]):
+    """Ratio of sums of a reading: first its intervals are counted, then it is added up in batches."""
+
+    def __init__(self, reading: Reading, *, is_replicated: bool) -> None:
+        self._reading, self._is_replicated = reading, is_replicated
+        self._n, self._per, self._is_share = 0, 0.0, True
+        self._by_session: dict[int, Array] = {}
+        self._batches: Batches | None = None
+
+    def absorb(self, piece: Piece) -> None:
+        amounts, per, known = self._reading.measured(piece)
+        if self._batches is not None:
+            self._batches.absorb(amounts[:, None], per)
+            return
+        self._n += len(amounts)
+        self._per += float(per.sum())
+        self._is_share = self._is_share and bool(((amounts >= 0.0) & (amounts <= per)).all())
+        if self._is_replicated:
+            numbers, place = np.unique(piece.session[known], return_inverse=True)
+            sums = np.bincount(place, amounts), np.bincount(place, per)
+            for number, *both in zip(numbers.tolist(), *sums, strict=True):
+                self._by_session[number] = self._by_session.get(number, np.zeros(2)) + both
+
+    def more(self) -> bool:
+        if self._batches is not None or not self._n or self._per <= 0.0 or len(self._by_session) > 1:
+            return False
+        self._batches = Batches(self._n, 1)
+        return True
+
+    def answer(self) -> Callable[[float], _Summed | None]:
+        return self._at
+
+    def _at(self, level: float) -> _Summed | None:
+        """Ratio with an interval at a level of confidence; None where nothing was measured."""
+        if not self._n or self._per <= 0.0:
+            return None
+        if self._batches is None:
+            sums = [self._by_session[number] for number in sorted(self._by_session)]
+            amounts, per = np.array(sums).T
+            interval = batch_means.batch_ratio(amounts, per, level, independent=True)
+            how = f"ratio of sums, Student's t over {len(sums)} replications"
+        else:
+            interval = self._batches.interval(0, level)
+            how = interval.method
+        return _Summed(
+            interval=interval, how=how, n=self._n, sessions=len(self._by_session), is_share=self._is_share
+        )
+
+
+class _Gap(_Ratio):
+    r"""Sampled minus exact, interval by interval, on the scale of the exact value.
+
+    :math:`\sum_i (s_i \sum p / \sum t - e_i) / \sum p` over intervals with both, where :math:`s_i` of
+    :math:`t_i` readings and the amount :math:`e_i` of :math:`p_i`: a look more, for the scale.
+    """
+
+    def __init__(self, sampled: Reading, exact: Reading, *, is_replicated: bool) -> None:
+        gap = Reading(self._gaps, self._exactly, n=sampled.n, by="sampled less exact")
+        super().__init__(gap, is_replicated=is_replicated)
+        self.gap, self._sampled, self._exact = gap, sampled, exact
+        self._per_exact = self._readings = 0.0
+        self._scale: float | None = None
+
+    def _both(self, piece: Piece) -> tuple[Array, Array, Array, Array, NDArray[np.bool_]]:
+        sampled, exact = self._sampled, self._exact
+        found = sampled.amounts(piece), sampled.per(piece), exact.amounts(piece), exact.per(piece)
+        return (*found, np.isfinite(found[0] + found[1] + found[2] + found[3]))
+
+    def _gaps(self, piece: Piece) -> Array:
+        sampled, _, exact, _, both = self._both(piece)
+        assert self._scale is not None, "the scale is known before"
+        return np.where(both, sampled * self._scale - exact, np.nan)
+
+    def _exactly(self, piece: Piece) -> Array:
+        *_, per, both = self._both(piece)
+        return np.where(both, per, np.nan)
+
+    def absorb(self, piece: Piece) -> None:
+        if self._scale is not None:
+            super().absorb(piece)
+            return
+        _, readings, _, per, both = self._both(piece)
+        self._per_exact += float(per[both].sum())
+        self._readings += float(readings[both].sum())
+
+    def more(self) -> bool:
+        if self._scale is None:
+            self._scale = self._per_exact / self._readings if self._readings > 0 else np.nan
+            return True
+        return super().more()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intervals:
-    """Sample intervals in order, of the selected sessions and stretch."""
+    """Sample intervals of the selected sessions and stretch, read in pieces as often as is needed."""
 
-    session: NDArray[np.int64]
-    """Number of the session of each interval."""
-    start_us: NDArray[np.int64]
-    since_s: Array
-    """From the start of the session [s]."""
-    length_s: Array
-    columns: dict[str, Array]
+    looks: Looks[Piece]
+    """The intervals, with the rows of table `disks` beside them where it is used."""
+    alone: Looks[Piece]
+    """The intervals alone."""
+    facts: Mapping[str, Fact]
+    """Of the columns."""
+    count: int
+    """Number of intervals."""
+    time_s: float
+    sessions: tuple[int, ...]
+    """Numbers of the sessions."""
     is_replicated: bool
     """True if the sessions are replications of one simulation: they then are the independent observations."""
     is_whole: bool
@@ -65,31 +267,30 @@ class Intervals:
     """Rows left out because their length is null or not positive."""
 
     def __len__(self) -> int:
-        return len(self.length_s)
-
-    @property
-    def sessions(self) -> tuple[int, ...]:
-        """Numbers of the sessions."""
-        return tuple(np.unique(self.session).tolist())
-
-    def column(self, name: str) -> Array:
-        """Values of a column; nan throughout where the log lacks it."""
-        return self.columns.get(name, np.full(len(self), np.nan))
+        return self.count
 
     def has(self, name: str) -> bool:
         """True if a column was measured in any interval."""
-        return bool(np.isfinite(self.column(name)).any())
+        return name in self.facts and self.facts[name].known > 0
 
-    def total(self, names: Sequence[str]) -> Array:
+    def sum_of(self, name: str) -> float:
+        """Sum of a column; 0 where it was never measured."""
+        return self.facts[name].total if name in self.facts else 0.0
+
+    def total(self, names: Sequence[str]) -> Formula:
         """Sum of those columns that were measured at all; nan where one of them is missing."""
-        present = [self.column(name) for name in names if self.has(name)]
-        return np.sum(present, axis=0) if present else np.full(len(self), np.nan)
+        present = [column(name) for name in names if self.has(name)]
+        return total(present) if present else unknown
 
-    def rate(self, amounts: Array, unit: str) -> Estimate | None:
+    def known(self, formulas: Mapping[str, Formula], *, of_devices: bool = False) -> Asked[dict[str, Fact]]:
+        """Facts of formulas of columns, or of devices."""
+        return (self.looks if of_devices else self.alone).ask(_Facts(formulas))
+
+    def rate(self, amounts: Formula, unit: str) -> Callable[[], Estimate | None]:
         """Amount per second."""
-        return self.ratio(Reading(amounts, self.length_s), unit)
+        return self.ratio(Reading(amounts, length_s), unit)
 
-    def ratio(self, reading: Reading, unit: str, level: float | None = None) -> Estimate | None:
+    def ratio(self, reading: Reading, unit: str) -> Callable[[], Estimate | None]:
         r"""Ratio of sums; None where nothing was measured.
 
         .. math:: R = \sum_i a_i / \sum_i p_i
@@ -99,57 +300,51 @@ class Intervals:
         (`stats.series.batch_means.batch_ratio`). The interval of a fraction
         of a whole is cut at one.
         """
-        level = self.level if level is None else level
-        measured = np.isfinite(reading.amounts) & np.isfinite(reading.per)
-        amounts, per = reading.amounts[measured], reading.per[measured]
-        if not len(per) or per.sum() <= 0.0:
+        asked = self.looks.ask(_Ratio(reading, is_replicated=self.is_replicated))
+        return lambda: self._estimate(asked()(self.level), reading, unit)
+
+    @staticmethod
+    def _estimate(summed: _Summed | None, reading: Reading, unit: str) -> Estimate | None:
+        if summed is None:
             return None
-        numbers, place = (
-            np.unique(self.session[measured], return_inverse=True) if self.is_replicated else ((), None)
-        )
-        if place is not None and len(numbers) > 1:
-            sums = np.bincount(place, amounts), np.bincount(place, per)
-            interval = batch_means.batch_ratio(*sums, level, independent=True)
-            how = f"ratio of sums, Student's t over {len(numbers)} replications"
-        else:
-            interval = batch_means.batch_ratio(amounts, per, level)
-            how = interval.method
-        if reading.is_constant and len(numbers) < 2:
-            interval, how = dataclasses.replace(interval, low=None, high=None), "one run"
+        interval, how = summed.interval, summed.how
+        if reading.is_constant and summed.sessions < 2:
+            interval, how = replace(interval, low=None, high=None), "one run"
         method = f"{reading.by}, {how}" if reading.by else how
-        if unit == "" and interval.high is not None and ((amounts >= 0.0) & (amounts <= per)).all():
-            interval = dataclasses.replace(interval, high=min(interval.high, 1.0))
-        n = len(amounts) if reading.n is None else reading.n
-        return dataclasses.replace(interval.with_unit(unit), n=n, method=method)
+        if unit == "" and interval.high is not None and summed.is_share:
+            interval = replace(interval, high=min(interval.high, 1.0))
+        n = summed.n if reading.n is None else reading.n
+        return replace(interval.with_unit(unit), n=n, method=method)
 
-    def compared(self, sampled: Reading | None, exact: Reading | None, unit: str = "") -> Compared:
-        r"""Comparison of a sampled and an exact value of one quantity.
+    def compared(
+        self, sampled: Reading | None, exact: Reading | None, unit: str = ""
+    ) -> Callable[[], Compared]:
+        """Comparison of a sampled and an exact value of one quantity.
 
-        The difference is :math:`\sum_i (s_i \sum p / \sum t - e_i) / \sum p` over intervals with both, where
-        :math:`s_i` of :math:`t_i` readings and the amount :math:`e_i` of :math:`p_i`: variation that
-        both have from interval to interval cancels in its confidence interval.
+        Of their difference (`_Gap`) variation that both have from interval to interval cancels in its
+        confidence interval.
         """
         first = None if sampled is None else self.ratio(sampled, unit)
         second = None if exact is None else self.ratio(exact, unit)
-        if sampled is None or exact is None or first is None or second is None:
-            return Compared(sampled=first, exact=second)
-        gap = _gap(sampled, exact)
-        difference = self.ratio(gap, unit)
-        strict = self.ratio(gap, unit, DIFFERS_LEVEL)
-        if strict is None or strict.low is None or strict.high is None:
-            return Compared(sampled=first, exact=second, difference=difference)
-        differs = abs(strict.value) > ROUNDING and not strict.low <= 0.0 <= strict.high
-        return Compared(sampled=first, exact=second, difference=difference, differs=differs)
+        request = (
+            None
+            if sampled is None or exact is None
+            else _Gap(sampled, exact, is_replicated=self.is_replicated)
+        )
+        asked = None if request is None else self.looks.ask(request)
 
+        def found() -> Compared:
+            both = None if first is None else first(), None if second is None else second()
+            if request is None or asked is None or None in both:
+                return Compared(sampled=both[0], exact=both[1])
+            difference = self._estimate(asked()(self.level), request.gap, unit)
+            strict = self._estimate(asked()(DIFFERS_LEVEL), request.gap, unit)
+            if strict is None or strict.low is None or strict.high is None:
+                return Compared(sampled=both[0], exact=both[1], difference=difference)
+            differs = abs(strict.value) > ROUNDING and not strict.low <= 0.0 <= strict.high
+            return Compared(sampled=both[0], exact=both[1], difference=difference, differs=differs)
 
-def _gap(sampled: Reading, exact: Reading) -> Reading:
-    """Sampled minus exact, interval by interval, on the scale of the exact value."""
-    both = np.isfinite(sampled.amounts + sampled.per + exact.amounts + exact.per)
-    per = float(exact.per[both].sum())
-    readings = float(sampled.per[both].sum())
-    scale = per / readings if readings > 0 else np.nan
-    gaps = np.where(both, sampled.amounts * scale - exact.amounts, np.nan)
-    return Reading(gaps, np.where(both, exact.per, np.nan), n=sampled.n, by="sampled less exact")
+        return found
 
 
 def read(
@@ -185,48 +380,124 @@ def read(
     if not start_s >= 0.0 or (end_s is not None and not end_s > start_s):
         until = "its end" if end_s is None else f"{end_s:g} s"
         raise InputError(f"from {start_s:g} s to {until}: the end must come after the start, from 0 s on")
-    samples = observations.read(log, names)
-    number, since = _sessions(listed, samples.start_us)
-    warm_up = [item.warm_up_s for item in listed] or [0.0]
-    begin = np.maximum(np.array(warm_up)[number], start_s) if len(samples) else np.zeros(0)
-    kept = since >= begin - SLACK_S
-    if session is not None:
-        kept &= number == session
-    if end_s is not None:
-        kept &= since + samples.length_s <= end_s + SLACK_S
-    below = {name: values[kept] < 0.0 for name, values in samples.columns.items()}
-    chosen = np.unique(number[kept])
+
+    def selected(columns: Sequence[str]) -> Callable[[], Iterator[Piece]]:
+        selection = _Selection(
+            listed,
+            observations.held(lambda: observations.chunks(log, columns)),
+            session=session,
+            start_s=start_s,
+            end_s=end_s,
+        )
+        return observations.held(selection.pieces)
+
+    pieces = selected(names)
+    begun: set[int] = set()
+    count, time_s, negative, dropped = 0, 0.0, 0, 0
+    known = _Facts({name: column(name) for name in dict.fromkeys(names)})
+    for piece in pieces():
+        begun |= set(np.unique(piece.session).tolist())
+        count += len(piece)
+        time_s += float(piece.length_s.sum())
+        negative += piece.negative
+        dropped += piece.dropped
+        known.absorb(piece)
+    found = known.answer()
+    # What was never measured is not looked for again.
+    pieces = selected([name for name, fact in found.items() if fact.known])
+    looks = Looks(pieces)
     return Intervals(
-        session=number[kept],
-        start_us=samples.start_us[kept],
-        since_s=since[kept],
-        length_s=samples.length_s[kept],
-        columns={
-            name: np.where(below[name], np.nan, values[kept]) for name, values in samples.columns.items()
-        },
-        is_replicated=len(chosen) > 1 and all(listed[index].is_replication for index in chosen),
+        looks=looks,
+        alone=looks,
+        facts=found,
+        count=count,
+        time_s=time_s,
+        sessions=tuple(sorted(begun)),
+        is_replicated=len(begun) > 1 and all(listed[number].is_replication for number in begun),
         is_whole=start_s == 0.0 and end_s is None,
         level=level,
-        negative=sum(int(negative.sum()) for negative in below.values()),
-        dropped=samples.dropped,
+        negative=negative,
+        dropped=dropped,
     )
 
 
-def _sessions(
-    listed: Sequence[facts.Session], start_us: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], Array]:
-    """Session of each interval, and the time since its start [s]."""
-    begins = np.array([item.start_us for item in listed], dtype=np.int64)
-    number = np.full(len(start_us), -1, dtype=np.int64)
-    for index, item in enumerate(listed):
-        after = begins[index + 1] if index + 1 < len(listed) else np.iinfo(np.int64).max
-        end = item.end_us or after
-        number[(start_us >= begins[index]) & (start_us < max(end, begins[index] + 1))] = index
-    if not (number >= 0).any():
-        # A log whose sessions lie elsewhere in time (an import, a test) is one stretch.
-        first = start_us[0] if len(start_us) else 0
-        return np.zeros(len(start_us), dtype=np.int64), (start_us - first) / 1e6
-    # A row outside all sessions (the wall clock was set) belongs to that of the row before it.
-    last = np.maximum.accumulate(np.where(number >= 0, np.arange(len(number)), -1))
-    number = np.where(last >= 0, number[np.maximum(last, 0)], number[number >= 0][0])
-    return number, (start_us - begins[number]) / 1e6
+class _Selection:
+    """Pieces of the samples with the intervals of a stretch of some sessions."""
+
+    def __init__(
+        self,
+        listed: Sequence[facts.Session],
+        found: Callable[[], Iterator[Observations]],
+        *,
+        session: int | None,
+        start_s: float,
+        end_s: float | None,
+    ) -> None:
+        self._listed, self._found = listed, found
+        self._session, self._start_s, self._end_s = session, start_s, end_s
+        self._warm_up = np.array([item.warm_up_s for item in listed] or [0.0])
+        self._begins = np.array([item.start_us for item in listed], dtype=np.int64)
+        self._first_us = 0
+        self._first: int | None = None
+        """Session of the first interval that lies in one; None if none does."""
+        for number, piece in enumerate(found()):
+            if number == 0 and len(piece):
+                self._first_us = int(piece.start_us[0])
+            own = self._within(piece.start_us)
+            if (own >= 0).any():
+                self._first = int(own[own >= 0][0])
+                break
+
+    def pieces(self) -> Iterator[Piece]:
+        """The selected intervals, from the start."""
+        before = self._first
+        for piece in self._found():
+            number, since = self._numbered(piece.start_us, before)
+            before = int(number[-1]) if len(number) and self._first is not None else before
+            yield self._selected(piece, number, since)
+
+    def _within(self, start_us: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Session in whose time each interval begins; -1 for none."""
+        number = np.full(len(start_us), -1, dtype=np.int64)
+        for index, item in enumerate(self._listed):
+            last = index + 1 == len(self._listed)
+            end = item.end_us or (np.iinfo(np.int64).max if last else self._begins[index + 1])
+            begin = self._begins[index]
+            number[(start_us >= begin) & (start_us < max(end, begin + 1))] = index
+        return number
+
+    def _numbered(self, start_us: NDArray[np.int64], before: int | None) -> tuple[NDArray[np.int64], Array]:
+        """Session of each interval, and the time since its start [s]."""
+        if before is None:
+            # A log whose sessions lie elsewhere in time (an import, a test) is one stretch.
+            return np.zeros(len(start_us), dtype=np.int64), (start_us - self._first_us) / 1e6
+        # A row outside all sessions (the wall clock was set) belongs to that of the row before it.
+        number = np.concatenate([[before], self._within(start_us)])
+        last = np.maximum.accumulate(np.where(number >= 0, np.arange(len(number)), 0))
+        number = number[last][1:]
+        return number, (start_us - self._begins[number]) / 1e6
+
+    def _selected(self, piece: Observations, number: NDArray[np.int64], since: Array) -> Piece:
+        kept = since >= np.maximum(self._warm_up[number], self._start_s) - SLACK_S
+        if self._session is not None:
+            kept &= number == self._session
+        if self._end_s is not None:
+            kept &= since + piece.length_s <= self._end_s + SLACK_S
+        columns, negative = {}, 0
+        for name, values in piece.columns.items():
+            chosen = values[kept]
+            below = chosen < 0.0
+            found = int(np.count_nonzero(below))
+            negative += found
+            columns[name] = np.where(below, np.nan, chosen) if found else chosen
+        return Piece(
+            start_us=piece.start_us[kept],
+            length_s=piece.length_s[kept],
+            segments=piece.segments[kept],
+            columns=columns,
+            dropped=piece.dropped,
+            absent=piece.absent,
+            session=number[kept],
+            since_s=since[kept],
+            negative=negative,
+        )

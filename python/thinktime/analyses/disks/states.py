@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,10 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.analyses.disks.drives import Device
-from thinktime.analyses.disks.intervals import Intervals, Reading
+from thinktime.analyses.disks.intervals import (
+    Fact,
+    Formula,
+    Intervals,
+    Piece,
+    Reading,
+    column,
+    length_s,
+    total,
+    unknown,
+)
 from thinktime.analyses.disks.result import Compared, Cpu, CpuState, Queue, StateMatrix
 from thinktime.log import facts, observations
 from thinktime.stats.estimate import Estimate
+from thinktime.stats.series.looks import shared
 
 if TYPE_CHECKING:
     from thinktime.log import Log
@@ -37,32 +48,37 @@ BY_RUN = "integral kept by the simulation"
 class Ticks:
     """States sampled at the clock ticks of each interval; nan is not measured."""
 
-    states: Mapping[tuple[str, str], Array]
+    states: Mapping[tuple[str, str], Formula]
     """Ticks by CPU state and drive state."""
-    lengths: tuple[Array, ...]
+    lengths: tuple[Formula, ...]
     """Ticks by number of requests at the controller."""
-    counted: Array
+    counted: Formula
     """Ticks at which the states were sampled."""
-    queued: Array
+    queued: Formula
     """Ticks at which the queue was sampled."""
     contradictory: int
     """Intervals left out because their parts do not add up to their ticks."""
+    facts: Mapping[str, Fact]
+    """Of ``counted``, ``queued``, and of the ticks in each drive state."""
 
     @property
     def drives(self) -> tuple[str, ...]:
         """Drive states, in the order of the columns."""
         return tuple(dict.fromkeys(drive for _, drive in self.states))
 
-    def of(self, cpu: Sequence[str], drives: Sequence[str]) -> Array:
+    def of(self, cpu: Sequence[str], drives: Sequence[str]) -> Formula:
         """Ticks with the CPU and the drives in any of these states."""
-        chosen = [values for (one, other), values in self.states.items() if one in cpu and other in drives]
-        return np.sum(chosen, axis=0) if chosen else np.full(len(self.counted), np.nan)
+        return _of(self.states, cpu, drives)
+
+    def occurs(self, drive: str) -> bool:
+        """True if a tick found the drives in this state."""
+        return self.facts[f"drives {drive}"].total > 0
 
     def share(self, cpu: Sequence[str], drives: Sequence[str]) -> Reading | None:
         """Fraction of the ticks with the CPU and the drives in any of these states."""
         if not self.states:
             return None
-        return Reading(self.of(cpu, drives), self.counted, n=int(np.nansum(self.counted)), by=AT_TICKS)
+        return Reading(self.of(cpu, drives), self.counted, n=self.facts["counted"].count, by=AT_TICKS)
 
     def busy(self, number: int | None) -> Reading | None:
         """Fraction of the ticks that found drive `number` busy; any drive for None."""
@@ -72,155 +88,241 @@ class Ticks:
         return self.share(CPU, busy) if busy else None
 
 
+def _of(states: Mapping[tuple[str, str], Formula], cpu: Sequence[str], drives: Sequence[str]) -> Formula:
+    chosen = [values for (one, other), values in states.items() if one in cpu and other in drives]
+    return total(chosen) if chosen else unknown
+
+
 def read_ticks(intervals: Intervals) -> Ticks:
     """Columns of the ticks, without intervals whose parts do not add up."""
     by_state = {
-        (match[1], match[2]): intervals.column(name)
-        for name in intervals.columns
+        (match[1], match[2]): column(name)
+        for name in intervals.facts
         if (match := STATE.fullmatch(name)) and intervals.has(name)
     }
     numbered = {
-        int(match[1]): intervals.column(name)
-        for name in intervals.columns
+        int(match[1]): column(name)
+        for name in intervals.facts
         if (match := LENGTH.fullmatch(name)) and intervals.has(name)
     }
     lengths = tuple(numbered[number] for number in sorted(numbered))
     # The mean needs the shares of all lengths, from 0 on.
     lengths = lengths if sorted(numbered) == list(range(len(numbered))) else ()
-    states, counted, wrong = _adding_up(tuple(by_state.values()), intervals)
-    queue, queued, also = _adding_up(lengths, intervals)
+    states = _Parts(tuple(by_state.values()), has_ticks=intervals.has("ticks"))
+    queue = _Parts(lengths, has_ticks=intervals.has("ticks"))
+    kept = dict(zip(by_state, states.kept, strict=True))
+    drives = dict.fromkeys(drive for _, drive in by_state)
+    known = intervals.known(
+        {
+            "counted": states.ticks,
+            "queued": queue.ticks,
+            "contradictory": lambda piece: (states.wrong(piece) | queue.wrong(piece)).astype(np.float64),
+            **{f"drives {drive}": _of(kept, CPU, [drive]) for drive in drives},
+        }
+    )()
     return Ticks(
-        states=dict(zip(by_state, states, strict=True)),
-        lengths=queue,
-        counted=counted,
-        queued=queued,
-        contradictory=int((wrong | also).sum()),
+        states=kept,
+        lengths=queue.kept,
+        counted=states.ticks,
+        queued=queue.ticks,
+        contradictory=known["contradictory"].count,
+        facts=known,
     )
 
 
-def _adding_up(
-    parts: tuple[Array, ...], intervals: Intervals
-) -> tuple[tuple[Array, ...], Array, NDArray[np.bool_]]:
-    """Parts where they add up to the ticks, their sum, and the intervals in which they do not."""
-    nowhere = np.zeros(len(intervals), dtype=bool)
-    if not parts:
-        return (), np.full(len(intervals), np.nan), nowhere
-    total = np.sum(parts, axis=0)
-    touched = np.isfinite(parts).any(axis=0)
-    expected = intervals.column("ticks") if intervals.has("ticks") else total
-    agree = np.abs(total - expected) < 0.5
-    kept = tuple(np.where(agree, part, np.nan) for part in parts)
-    return kept, np.where(agree, total, np.nan), touched & ~agree
+class _Parts:
+    """Parts of the ticks, in the intervals in which they add up."""
+
+    def __init__(self, parts: tuple[Formula, ...], *, has_ticks: bool) -> None:
+        self._parts, self._has_ticks = parts, has_ticks
+        self._looked = shared(self._look)
+
+    @property
+    def kept(self) -> tuple[Formula, ...]:
+        """Each part where they add up."""
+        return tuple(self._kept(part) for part in self._parts)
+
+    def _kept(self, part: Formula) -> Formula:
+        return lambda piece: np.where(self._looked(piece)[1], part(piece), np.nan)
+
+    def ticks(self, piece: Piece) -> Array:
+        """Sum of the parts where they add up."""
+        if not self._parts:
+            return piece.unknown
+        found, agree, _ = self._looked(piece)
+        return np.where(agree, found, np.nan)
+
+    def wrong(self, piece: Piece) -> NDArray[np.bool_]:
+        """Intervals in which the parts do not add up."""
+        return self._looked(piece)[2] if self._parts else np.zeros(len(piece), dtype=np.bool_)
+
+    def _look(self, piece: Piece) -> tuple[Array, NDArray[np.bool_], NDArray[np.bool_]]:
+        parts = [part(piece) for part in self._parts]
+        found = np.sum(parts, axis=0)
+        touched = np.isfinite(parts).any(axis=0)
+        expected = piece.column("ticks") if self._has_ticks else found
+        agree = np.abs(found - expected) < 0.5
+        return found, agree, touched & ~agree
 
 
 def _kept_by_run(log: Log, intervals: Intervals, name: str) -> Reading | None:
     """Mean that the simulation itself integrated; None unless it covers exactly the selected intervals."""
-    values = np.full(len(intervals), np.nan)
     sessions = facts.sessions(log)
+    of_session = np.full(max(intervals.sessions) + 1, np.nan)
     for number in intervals.sessions:
         # A log without any session is one stretch with the number 0.
         response = sessions[number].responses().get(name) if number < len(sessions) else None
         if not intervals.is_whole or response is None or response.value is None:
             return None
-        values[intervals.session == number] = response.value
-    return Reading(values * intervals.length_s, intervals.length_s, by=BY_RUN, is_constant=True)
+        of_session[number] = response.value
+    return Reading(
+        lambda piece: of_session[piece.session] * piece.length_s, length_s, by=BY_RUN, is_constant=True
+    )
 
 
-def queue(log: Log, intervals: Intervals, ticks: Ticks) -> tuple[Queue, Reading] | None:
+def queue(log: Log, intervals: Intervals, ticks: Ticks) -> tuple[Callable[[], Queue], Reading] | None:
     """Queue at the controller, as sampled at the ticks, and the reading of its mean for the periods."""
-    if not ticks.lengths or not np.nansum(ticks.queued) > 0:
+    readings = ticks.facts["queued"].count
+    if not ticks.lengths or not ticks.facts["queued"].total > 0:
         return None
-    amounts = np.sum([length * counts for length, counts in enumerate(ticks.lengths)], axis=0)
-    readings = int(np.nansum(ticks.queued))
-    sampled = Reading(amounts, ticks.queued, n=readings, by=AT_TICKS)
-    shares = tuple(
+    sampled = Reading(_weighted(ticks.lengths), ticks.queued, n=readings, by=AT_TICKS)
+    asked = [
         _ratio(intervals, Reading(part, ticks.queued, n=readings, by=AT_TICKS)) for part in ticks.lengths
-    )
-    exact = _kept_by_run(log, intervals, "queue_length")
-    mean = intervals.compared(sampled, exact, "request")
-    queue = Queue(
-        place="controller",
-        mean=mean,
-        distribution=shares,
-        open_ended=True,
-        readings=readings,
-        is_lower_bound=shares[-1].value > 0.0,
-    )
-    return queue, sampled
+    ]
+    mean = intervals.compared(sampled, _kept_by_run(log, intervals, "queue_length"), "request")
+
+    def found() -> Queue:
+        shares = tuple(share() for share in asked)
+        return Queue(
+            place="controller",
+            mean=mean(),
+            distribution=shares,
+            open_ended=True,
+            readings=readings,
+            is_lower_bound=shares[-1].value > 0.0,
+        )
+
+    return found, sampled
 
 
-def _ratio(intervals: Intervals, reading: Reading) -> Estimate:
-    ratio = intervals.ratio(reading, "")
-    assert ratio is not None, "there are ticks"
-    return ratio
+def _weighted(lengths: Sequence[Formula]) -> Formula:
+    return lambda piece: np.sum([length * of(piece) for length, of in enumerate(lengths)], axis=0)
 
 
-def device_queue(device: Device, intervals: Intervals) -> tuple[Queue, Reading] | None:
+def _ratio(intervals: Intervals, reading: Reading) -> Callable[[], Estimate]:
+    asked = intervals.ratio(reading, "")
+
+    def found() -> Estimate:
+        ratio = asked()
+        assert ratio is not None, "there are ticks"
+        return ratio
+
+    return found
+
+
+def device_queue(device: Device, intervals: Intervals) -> tuple[Callable[[], Queue], Reading] | None:
     """Queue of a block device, read at the ends of the intervals and integrated by the kernel."""
-    waiting, held = device.get("in_progress"), device.get("queue_s")
-    measured = np.isfinite(waiting)
-    if not measured.any() and not np.isfinite(held).any():
+    waiting, fact = device.get("in_progress"), device.facts["in_progress"]
+    if not fact.known and not device.has("queue_s"):
         return None
-    ones = np.where(measured, 1.0, np.nan)
-    count = int(measured.sum())
-    sampled = Reading(waiting, ones, n=count, by=AT_ENDS) if count else None
-    exact = Reading(held, intervals.length_s) if np.isfinite(held).any() else None
-    longest = int(np.nanmax(waiting)) if count else 0
+    count = fact.known
+    sampled = Reading(waiting, _ones(waiting), n=count, by=AT_ENDS) if count else None
+    exact = Reading(device.get("queue_s"), length_s) if device.has("queue_s") else None
+    longest = int(fact.highest) if count else 0
     is_long = longest > LONGEST
-    parts = []
-    for length in range(min(longest, LONGEST) + 1 if count else 0):
-        matches = waiting >= length if is_long and length == LONGEST else waiting == length
-        reading = Reading(np.where(measured, matches, np.nan), ones, n=count, by=AT_ENDS)
-        parts.append(_ratio(intervals, reading))
+    asked = [
+        _ratio(
+            intervals,
+            Reading(
+                _waits(waiting, length, or_more=is_long and length == LONGEST),
+                _ones(waiting),
+                n=count,
+                by=AT_ENDS,
+            ),
+        )
+        for length in range(min(longest, LONGEST) + 1 if count else 0)
+    ]
     mean = intervals.compared(sampled, exact, "request")
     best = exact or sampled
     assert best is not None, "one of them is known"
-    queue = Queue(place=device.name, mean=mean, distribution=tuple(parts), open_ended=is_long, readings=count)
-    return queue, best
+
+    def found() -> Queue:
+        return Queue(
+            place=device.name,
+            mean=mean(),
+            distribution=tuple(share() for share in asked),
+            open_ended=is_long,
+            readings=count,
+        )
+
+    return found, best
 
 
 LONGEST = 15
 """Longer queues of a device are counted together."""
 
 
-def controller(intervals: Intervals, ticks: Ticks, devices: Sequence[Device]) -> Compared | None:
+def _ones(values: Formula) -> Formula:
+    return lambda piece: np.where(np.isfinite(values(piece)), 1.0, np.nan)
+
+
+def _waits(waiting: Formula, length: int, *, or_more: bool) -> Formula:
+    """1 where a queue has this length, 0 elsewhere."""
+
+    def of(piece: Piece) -> Array:
+        values = waiting(piece)
+        matches = values >= length if or_more else values == length
+        return np.where(np.isfinite(values), matches, np.nan)
+
+    return of
+
+
+def controller(
+    intervals: Intervals, ticks: Ticks, devices: Sequence[Device]
+) -> Callable[[], Compared | None]:
     """Fraction of the time in which any drive was busy.
 
     This is the utilisation of the controller where it serves one drive at a time. With overlapped seeks the
     controller is free while the arms move, and no tick samples that.
     """
-    sampled = ticks.busy(None)
     exact = None
-    takes_turns = "both" in ticks.drives and not np.nansum(ticks.of(CPU, ["both"])) > 0
+    takes_turns = "both" in ticks.drives and not ticks.occurs("both")
     busy = [device.get("busy_s") for device in devices if device.number is not None]
     if busy and (len(busy) == 1 or takes_turns):
         # Where no tick found two drives busy, their times do not overlap.
-        exact = Reading(np.sum(busy, axis=0), intervals.length_s)
-    compared = intervals.compared(sampled, exact)
-    return None if compared.best is None else compared
+        exact = Reading(total(busy), length_s)
+    compared = intervals.compared(ticks.busy(None), exact)
+    return lambda: None if compared().best is None else compared()
 
 
-def matrix(intervals: Intervals, ticks: Ticks, devices: Sequence[Device]) -> StateMatrix | None:
+def matrix(intervals: Intervals, ticks: Ticks, devices: Sequence[Device]) -> Callable[[], StateMatrix | None]:
     """CPU state by drive state, without states of drives that the machine does not have."""
-    count = int(np.nansum(ticks.counted))
+    count = ticks.facts["counted"].count
     if not ticks.states or not count:
-        return None
+        return lambda: None
     numbers = {f"drive{device.number}": device.name for device in devices}
     possible = set(numbers) | {NOBODY} | ({"both"} if len(numbers) > 1 else set())
-    drives = [drive for drive in ticks.drives if drive in possible or np.nansum(ticks.of(CPU, [drive])) > 0]
+    drives = [drive for drive in ticks.drives if drive in possible or ticks.occurs(drive)]
 
-    def share(cpu: Sequence[str], states: Sequence[str]) -> Estimate:
+    def share(cpu: Sequence[str], states: Sequence[str]) -> Callable[[], Estimate]:
         return _ratio(intervals, Reading(ticks.of(cpu, states), ticks.counted, n=count, by=AT_TICKS))
 
     rows = [state for state in CPU if any(state == sampled for sampled, _ in ticks.states)]
-    return StateMatrix(
-        cpu=tuple(rows),
-        drives=tuple(numbers.get(drive, drive) for drive in drives),
-        shares=tuple(tuple(share([state], [drive]) for drive in drives) for state in rows),
-        cpu_totals=tuple(share([state], drives) for state in rows),
-        drive_totals=tuple(share(rows, [drive]) for drive in drives),
-        ticks=count,
-    )
+    shares = [[share([state], [drive]) for drive in drives] for state in rows]
+    cpu_totals = [share([state], drives) for state in rows]
+    drive_totals = [share(rows, [drive]) for drive in drives]
+
+    def found() -> StateMatrix:
+        return StateMatrix(
+            cpu=tuple(rows),
+            drives=tuple(numbers.get(drive, drive) for drive in drives),
+            shares=tuple(tuple(cell() for cell in row) for row in shares),
+            cpu_totals=tuple(cell() for cell in cpu_totals),
+            drive_totals=tuple(cell() for cell in drive_totals),
+            ticks=count,
+        )
+
+    return found
 
 
 def cpu_columns(log: Log) -> tuple[str, ...]:
@@ -229,18 +331,21 @@ def cpu_columns(log: Log) -> tuple[str, ...]:
     return (*of_roles, "steal_s", "cpu_exact_s", "iowait_s", "psi_io_some_s")
 
 
-def cpu(log: Log, intervals: Intervals, ticks: Ticks) -> tuple[Cpu, Reading | None] | None:
+def cpu(log: Log, intervals: Intervals, ticks: Ticks) -> tuple[Callable[[], Cpu | None], Reading | None]:
     """CPU time by state, sampled and exact, and the reading of the time spent waiting for drives."""
-    times = {state: intervals.total(observations.role_columns(log, role)) for state, role in ROLES.items()}
+    measured: dict[str, Formula] = {}
+    for state, role in ROLES.items():
+        present = [column(name) for name in observations.role_columns(log, role) if intervals.has(name)]
+        if present:
+            measured[state] = total(present)
     if intervals.has("steal_s"):
-        times["steal"] = intervals.column("steal_s")
-    measured = {state: values for state, values in times.items() if np.isfinite(values).any()}
-    capacity = (
-        np.sum(list(measured.values()), axis=0) if "idle" in measured else np.full(len(intervals), np.nan)
-    )
+        measured["steal"] = column("steal_s")
+    known = intervals.known(measured)()
+    measured = {state: values for state, values in measured.items() if known[state].known}
+    capacity = total(list(measured.values())) if "idle" in measured else unknown
     is_sampled = not ticks.states and _is_sampled(log)
-    states = []
-    for state in (*times, "busy"):
+    asked = {}
+    for state in (*ROLES, *(["steal"] if intervals.has("steal_s") else []), "busy"):
         members = ("user", "system") if state == "busy" else (state,)
         if ticks.states and (state == "busy" or state in CPU):
             first = ticks.share(members, ticks.drives)
@@ -248,23 +353,34 @@ def cpu(log: Log, intervals: Intervals, ticks: Ticks) -> tuple[Cpu, Reading | No
             first = _part(measured, members, capacity, IN_TICKS) if is_sampled else None
         second = None if is_sampled else _part(measured, members, capacity, "")
         if state == "busy" and is_sampled and intervals.has("cpu_exact_s"):
-            second = Reading(intervals.column("cpu_exact_s"), _processors(log, intervals, capacity))
-        share = intervals.compared(first, second)
-        if share.best is not None:
-            states.append(CpuState(name=state, share=share))
-    if not states:
-        return None
+            second = Reading(column("cpu_exact_s"), _processors(log, capacity))
+        asked[state] = intervals.compared(first, second)
     waiting, is_hint = _waiting(intervals, ticks, capacity)
     part = None if waiting is None else intervals.ratio(waiting, "")
-    stalled = intervals.rate(intervals.column("psi_io_some_s"), "")
-    return Cpu(states=tuple(states), waiting=part, is_hint=is_hint, stalled=stalled), waiting
+    stalled = intervals.rate(column("psi_io_some_s"), "")
+
+    def found() -> Cpu | None:
+        shares = {state: share() for state, share in asked.items()}
+        states = [
+            CpuState(name=state, share=share) for state, share in shares.items() if share.best is not None
+        ]
+        if not states:
+            return None
+        return Cpu(
+            states=tuple(states),
+            waiting=None if part is None else part(),
+            is_hint=is_hint,
+            stalled=stalled(),
+        )
+
+    return found, waiting
 
 
-def _part(times: Mapping[str, Array], states: Sequence[str], capacity: Array, by: str) -> Reading | None:
+def _part(times: Mapping[str, Formula], states: Sequence[str], capacity: Formula, by: str) -> Reading | None:
     """Share of some states in the capacity; None where one was not measured."""
     if not all(state in times for state in states):
         return None
-    return Reading(np.sum([times[state] for state in states], axis=0), capacity, by=by)
+    return Reading(total([times[state] for state in states]), capacity, by=by)
 
 
 def _is_sampled(log: Log) -> bool:
@@ -274,19 +390,20 @@ def _is_sampled(log: Log) -> bool:
     )
 
 
-def _processors(log: Log, intervals: Intervals, capacity: Array) -> Array:
+def _processors(log: Log, capacity: Formula) -> Formula:
     """CPU time available [s]: of the CPUs in the manifest, else the sum of the states."""
     cpus = [session.machine.whole("cpus", least=1) for session in facts.sessions(log)]
     if not cpus or None in cpus:
         return capacity
-    return np.array(cpus, dtype=np.float64)[intervals.session] * intervals.length_s
+    known = np.array(cpus, dtype=np.float64)
+    return lambda piece: known[piece.session] * piece.length_s
 
 
-def _waiting(intervals: Intervals, ticks: Ticks, capacity: Array) -> tuple[Reading | None, bool]:
+def _waiting(intervals: Intervals, ticks: Ticks, capacity: Formula) -> tuple[Reading | None, bool]:
     """CPU time idle while a drive was busy, and whether it is only the hint of the kernel (iowait)."""
     busy = [drive for drive in ticks.drives if drive != NOBODY]
     if busy:
         return ticks.share(("idle",), busy), False
     if intervals.has("iowait_s"):
-        return Reading(intervals.column("iowait_s"), capacity, by=IN_TICKS), True
+        return Reading(column("iowait_s"), capacity, by=IN_TICKS), True
     return None, False

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from thinktime.log import Log
+    from thinktime.log.observations import Observations
 
 Array = NDArray[np.float64]
 
@@ -202,7 +203,7 @@ def _named(frame: pl.DataFrame, key: str) -> Sums:
     return {row.pop(key): row for row in frame.to_dicts()}
 
 
-def _traffic(log: Log, pieces: Pieces) -> dict[str, Traffic]:
+def _traffic(log: Log, pieces: Pieces[Observations]) -> dict[str, Traffic]:
     """Traffic of each interface but the loopback, where the length of the interval is known."""
     if not log.has("interfaces"):
         return {}
@@ -216,7 +217,7 @@ def _traffic(log: Log, pieces: Pieces) -> dict[str, Traffic]:
     return found
 
 
-def _rates(log: Log, pieces: Pieces) -> Iterator[tuple[str, Array]]:
+def _rates(log: Log, pieces: Pieces[Observations]) -> Iterator[tuple[str, Array]]:
     """Bytes per second of an interface, both ways, in some intervals."""
     import polars as pl
 

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-import dataclasses
-import itertools
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.analyses.response.decomposition import IO_DELAY, RUN_DELAY, Decomposition, decomposed
+from thinktime.analyses.response.decomposition import (
+    IO_DELAY,
+    RUN_DELAY,
+    Decomposition,
+    decomposed,
+    divided,
+)
+from thinktime.analyses.response.playing import ThroughputByUsers
 from thinktime.errors import InputError, offered
-from thinktime.log import facts, interactions
+from thinktime.log import facts, interaction_pieces
+from thinktime.log.interaction_pieces import Piece, Stream
 from thinktime.log.loads import ranges
 from thinktime.log.periods import Span, sessions
 from thinktime.questions.checks import check_level, check_log
 from thinktime.results import Result
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
-from thinktime.stats.series import batch_means
-from thinktime.stats.series.shares import quantile_in_time
+from thinktime.stats.series.looks import Fold, Following, Looks, Quantiles, Ratio, mean, shared
 
 if TYPE_CHECKING:
     from thinktime.log import Log
@@ -35,7 +40,6 @@ CORRELATED = 0.2
 """Correlation of successive response times above which there is a caveat."""
 DELAYED = 0.02
 """Delay of sending, relative to the response time, above which there is a caveat."""
-THROUGHPUT_PIECES = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,8 +152,8 @@ def analyse(
     """
     check_log(log)
     check_level(level)
-    inputs = interactions.read(log, [WAITED, RUN_DELAY, IO_DELAY])
-    if inputs is None:
+    stream = interaction_pieces.read(log, [WAITED, RUN_DELAY, IO_DELAY])
+    if stream is None:
         return NotApplicable(
             "the log has no interactions: inputs and response times were not recorded",
             "play users with `thinktime play` while recording",
@@ -157,120 +161,262 @@ def analyse(
     refused = facts.driver_was_load(log)
     if refused is not None and not accept_driver_load:
         return refused
-    waited = np.flatnonzero(inputs.columns[WAITED] != 0.0)
-    if not (~np.isnan(inputs.response[waited])).any():
+    looks = Looks(stream.pieces)
+    seen = looks.ask(Fold(_Seen.absorb, _Seen(classes=np.zeros(len(stream.classes), dtype=np.int64))))()
+    if not seen.completed:
         return NotApplicable(
-            f"none of {len(waited)} interactions completed", "play for longer than an interaction takes"
+            f"none of {seen.waited} interactions completed", "play for longer than an interaction takes"
         )
-    covered = sessions(log, inputs.origin_us, 0.0, _last(inputs))
-    overall = _group(inputs, waited, "all", level)
-    by_population = tuple(
-        _group(
-            inputs,
-            waited[part.rows],
-            f"{part.low:g}" if part.low == part.high else f"{part.low:g}-{part.high:g}",
-            level,
-            playing=(part.low, part.high, covered),
-        )
-        for part in ranges(inputs.columns["population"][waited], width)
-    )
-    classes = inputs.classes[waited]
-    names = [str(name) for name in np.unique(classes)]
-    by_class = tuple(_group(inputs, waited[classes == name], name or "(none)", level) for name in names)
+    names = [name for name, n in zip(stream.classes, seen.classes.tolist(), strict=True) if n]
     for name in without:
         if name not in names:
             raise InputError(f"without: {name}: there is no such class; {offered(name, names)}")
-    rest = waited[~np.isin(classes, list(without))]
+    loads = np.array(sorted(seen.loads))
+    kinds = [
+        _Kind("all", _waited),
+        *(
+            _Kind(
+                f"{part.low:g}" if part.low == part.high else f"{part.low:g}-{part.high:g}",
+                _playing(part.low, part.high),
+                playing=(part.low, part.high),
+            )
+            for part in ranges(loads, width)
+        ),
+        *(_Kind(name or "(none)", _of_class(stream.classes.index(name)), is_class=True) for name in names),
+    ]
+    if without:
+        heavy = np.array([name in without for name in stream.classes])
+        kinds.append(_Kind(f"all but {', '.join(without)}", _not_of(heavy), is_rest=True))
+    covered = sessions(log, stream.origin_us, 0.0, stream.last)
+    made = _groups(looks, stream, kinds, covered, level)
+    correlation = looks.ask(Following(seen.about_their_load()))
+    groups = [group() for group in made]
+    overall = groups[0]
+    by_population = tuple(group for kind, group in zip(kinds, groups, strict=True) if kind.playing)
+    by_class = tuple(group for kind, group in zip(kinds, groups, strict=True) if kind.is_class)
     return Response(
         overall=overall,
         by_population=by_population,
         by_class=by_class if len(names) > 1 else (),
-        without=_group(inputs, rest, f"all but {', '.join(without)}", level) if without else None,
+        without=groups[-1] if without else None,
         growth=_growth(by_population, level),
-        caveats=(*_of_play(log), *_caveats(inputs, waited, overall, by_population)),
+        caveats=(*_of_play(log), *_caveats(stream.n, seen, overall, by_population, correlation())),
     )
+
+
+Rows = Callable[[Piece], NDArray[np.bool_]]
+"""Which interactions of a piece."""
+
+
+def _waited(piece: Piece) -> NDArray[np.bool_]:
+    """Those for whose reply the user waited."""
+    waited: NDArray[np.bool_] = piece.columns[WAITED] != 0.0
+    return waited
+
+
+def _playing(low: float, high: float) -> Rows:
+    def rows(piece: Piece) -> NDArray[np.bool_]:
+        load = np.rint(piece.columns["population"])
+        return _waited(piece) & (load >= low) & (load <= high)
+
+    return rows
+
+
+def _of_class(number: int) -> Rows:
+    return lambda piece: _waited(piece) & (piece.class_of == number)
+
+
+def _not_of(classes: NDArray[np.bool_]) -> Rows:
+    return lambda piece: _waited(piece) & ~classes[piece.class_of]
+
+
+@dataclass(slots=True, kw_only=True)
+class _Seen:
+    """What a first look at the interactions gives, of those whose reply was waited for."""
+
+    classes: NDArray[np.int64]
+    """Interactions of each class."""
+    waited: int = 0
+    completed: int = 0
+    loads: set[float] = field(default_factory=set)
+    """Numbers of users, in whole users."""
+    by_load: dict[float, tuple[float, int]] = field(default_factory=dict)
+    """Sum of the response times and their number, by number of users; 0 where it was not counted."""
+    delay: tuple[float, int] = (0.0, 0)
+    """Sum of the delays of sending, and their number."""
+
+    def absorb(self, piece: Piece) -> _Seen:
+        """Look at a piece."""
+        rows = _waited(piece)
+        self.waited += int(np.count_nonzero(rows))
+        self.classes += np.bincount(piece.class_of[rows], minlength=len(self.classes))
+        population = piece.columns["population"][rows]
+        self.loads |= set(np.unique(np.rint(population[~np.isnan(population)])).tolist())
+        load, response = _completed(piece)
+        self.completed += len(response)
+        values, group = np.unique(load, return_inverse=True)
+        sums, counts = np.bincount(group, response), np.bincount(group)
+        for value, total, n in zip(values.tolist(), sums.tolist(), counts.tolist(), strict=True):
+            before = self.by_load.get(value, (0.0, 0))
+            self.by_load[value] = before[0] + total, before[1] + n
+        delay = (piece.times["sent"] - piece.times["due"])[rows]
+        delay = delay[~np.isnan(delay)]
+        self.delay = self.delay[0] + float(delay.sum()), self.delay[1] + len(delay)
+        return self
+
+    def about_their_load(self) -> Callable[[Piece], Array]:
+        """Response times about the mean of their number of users."""
+        loads = np.array(sorted(self.by_load))
+        sums = (self.by_load[load] for load in loads.tolist())
+        means = np.array([total / max(n, 1) for total, n in sums])
+
+        def values(piece: Piece) -> Array:
+            load, response = _completed(piece)
+            about: Array = response - means[np.searchsorted(loads, load)]
+            return about
+
+        return values
+
+
+def _completed(piece: Piece) -> tuple[Array, Array]:
+    """Numbers of users and response times of the completed interactions that a user waited for."""
+    response = piece.response
+    rows = _waited(piece) & ~np.isnan(response)
+    return np.nan_to_num(piece.columns["population"][rows]), response[rows]
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """A group of interactions."""
+
+    label: str
+    rows: Rows
+    _: KW_ONLY
+    playing: tuple[float, float] | None = None
+    """Range of users, of a group by users."""
+    is_class: bool = False
+    is_rest: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class _Counted:
+    """Numbers of interactions of a group."""
+
+    users: NDArray[np.bool_]
+    """Who typed."""
+    arrived: int = 0
+    unfinished: int = 0
+    divided: int = 0
+    without_io: int = 0
+
+
+def _groups(
+    looks: Looks[Piece], stream: Stream, kinds: Sequence[_Kind], covered: Sequence[Span], level: float
+) -> list[Callable[[], ResponseGroup]]:
+    """Functions that give the groups, all of which are computed when the first is."""
+    parts = [shared(_divided(kind.rows)) for kind in kinds]
+    counts = [
+        looks.ask(Fold(_counting(kind.rows, divided_of), _Counted(users=np.zeros(len(stream.users), bool))))
+        for kind, divided_of in zip(kinds, parts, strict=True)
+    ]
+    playing = [kind.playing for kind in kinds if kind.playing is not None]
+    rates = looks.ask(ThroughputByUsers(stream, playing, covered, level))
+    named = np.array([name != "" for name in stream.users])
+    return [
+        _group(looks, kind, counted(), divided_of, named, rates, level)
+        for kind, counted, divided_of in zip(kinds, counts, parts, strict=True)
+    ]
+
+
+def _divided(rows: Rows) -> Callable[[Piece], tuple[Array, Array, Array, Array]]:
+    return lambda piece: divided(piece, rows(piece))
+
+
+def _counting(
+    rows: Rows, parts: Callable[[Piece], tuple[Array, Array, Array, Array]]
+) -> Callable[[_Counted, Piece], _Counted]:
+    def step(counted: _Counted, piece: Piece) -> _Counted:
+        chosen = rows(piece)
+        counted.users[piece.user_of[chosen]] = True
+        counted.arrived += int(np.count_nonzero(chosen))
+        counted.unfinished += int(np.count_nonzero(np.isnan(piece.response[chosen])))
+        io_wait = parts(piece)[3]
+        counted.divided += len(io_wait)
+        counted.without_io += int(np.count_nonzero(np.isnan(io_wait)))
+        return counted
+
+    return step
 
 
 def _group(
-    inputs: interactions.Interactions,
-    rows: NDArray[np.int64],
-    label: str,
+    looks: Looks[Piece],
+    kind: _Kind,
+    counted: _Counted,
+    parts: Callable[[Piece], tuple[Array, Array, Array, Array]],
+    named: NDArray[np.bool_],
+    rates: Callable[[], Mapping[tuple[float, float], Estimate | None]],
     level: float,
-    playing: tuple[float, float, Sequence[Span]] | None = None,
-) -> ResponseGroup:
-    """Interactions `rows`; `playing` is their range of users, and the time in which users played."""
-    due = inputs.times["due"][rows]
-    response = inputs.response[rows]
-    done = ~np.isnan(response)
-    service = inputs.service[rows]
-    served = done & ~np.isnan(service) & (service > 0)
-    return ResponseGroup(
-        label=label,
-        population_low=playing[0] if playing else None,
-        population_high=playing[1] if playing else None,
-        typed=len(set(inputs.users[rows].tolist()) - {""}) or None,
-        arrived=len(rows),
-        unfinished=int(np.count_nonzero(~done)),
-        response=_waiting(response, level),
-        first_output=_waiting(inputs.times["first_output"][rows] - due, level),
-        reaction=_waiting(inputs.times["first_service"][rows] - due, level),
-        service=batch_means.batch_ratio(service[served], None, level).with_unit("s")
-        if served.any()
-        else None,
-        stretch=batch_means.batch_ratio(response[served], service[served], level) if served.any() else None,
-        throughput=_throughput(inputs, *playing, level=level) if playing else None,
-        parts=decomposed(inputs, rows, level),
+) -> Callable[[], ResponseGroup]:
+    """Ask for the figures of a group."""
+
+    def since_due(event: str) -> Callable[[], Waiting | None]:
+        def waits(piece: Piece) -> Array:
+            chosen = kind.rows(piece)
+            values = piece.times[event][chosen] - piece.times["due"][chosen]
+            return values[~np.isnan(values)]
+
+        return _waiting(looks, waits, level)
+
+    def served(piece: Piece) -> tuple[Array, Array]:
+        chosen = kind.rows(piece)
+        response, service = piece.response[chosen], piece.service[chosen]
+        rows = ~np.isnan(response) & ~np.isnan(service) & (service > 0)
+        return response[rows], service[rows]
+
+    of_served = shared(served)
+    response, first_output, reaction = map(since_due, ("completion", "first_output", "first_service"))
+    service = looks.ask(mean(lambda piece: of_served(piece)[1], level))
+    stretch = looks.ask(Ratio(of_served, level))
+    decomposition = (
+        decomposed(looks, parts, level, has_io=counted.without_io == 0) if counted.divided else None
     )
 
+    def found() -> ResponseGroup:
+        mean_service = service()
+        return ResponseGroup(
+            label=kind.label,
+            population_low=kind.playing[0] if kind.playing else None,
+            population_high=kind.playing[1] if kind.playing else None,
+            typed=int(np.count_nonzero(counted.users & named)) or None,
+            arrived=counted.arrived,
+            unfinished=counted.unfinished,
+            response=response(),
+            first_output=first_output(),
+            reaction=reaction(),
+            service=None if mean_service is None else mean_service.with_unit("s"),
+            stretch=stretch(),
+            throughput=rates()[kind.playing] if kind.playing else None,
+            parts=None if decomposition is None else decomposition(),
+        )
 
-def _waiting(waits: Array, level: float) -> Waiting | None:
-    measured = waits[~np.isnan(waits)]
-    if not len(measured):
-        return None
-    p50, p90, p99 = (quantile_in_time(measured, q, level).with_unit("s") for q in (0.5, 0.9, 0.99))
-    mean = batch_means.batch_ratio(measured, None, level).with_unit("s")
-    return Waiting(n=len(measured), mean=mean, p50=p50, p90=p90, p99=p99)
+    return found
 
 
-def _last(inputs: interactions.Interactions) -> float:
-    """Time at which the last interaction arrived or was completed [s]."""
-    ends = np.concatenate([inputs.times["due"], inputs.times["completion"]])
-    return float(np.nanmax(ends))
+def _waiting(
+    looks: Looks[Piece], waits: Callable[[Piece], Array], level: float
+) -> Callable[[], Waiting | None]:
+    values = shared(waits)
+    quantiles = looks.ask(Quantiles(values, (0.5, 0.9, 0.99), level))
+    average = looks.ask(mean(values, level))
 
+    def found() -> Waiting | None:
+        middle = average()
+        if middle is None:
+            return None
+        p50, p90, p99 = (quantile.with_unit("s") for quantile in quantiles())
+        return Waiting(n=middle.n, mean=middle.with_unit("s"), p50=p50, p90=p90, p99=p99)
 
-def _throughput(
-    inputs: interactions.Interactions,
-    users_low: float,
-    users_high: float,
-    covered: Sequence[Span],
-    *,
-    level: float,
-) -> Estimate | None:
-    """Completions per second in the stretches of time that had this number of users.
-
-    The time between two sessions, in which nobody played, does not count.
-    """
-    arrival, load = inputs.times["due"], np.rint(inputs.columns["population"])
-    counted = ~np.isnan(load)
-    arrival, load = arrival[counted], load[counted]
-    completion = np.sort(inputs.times["completion"][~np.isnan(inputs.times["completion"])])
-    inside = (load >= users_low) & (load <= users_high)
-    # A stretch lasts from its first arrival to the first arrival of the next.
-    changes = np.flatnonzero(np.diff(inside)) + 1
-    bounds = np.concatenate([[0], changes, [len(inside)]])
-    ends = np.append(arrival, _last(inputs))
-    counts, lengths = [], []
-    for first, last in itertools.pairwise(bounds):
-        for span in covered if inside[first] else ():
-            low, high = max(ends[first], span.start), min(ends[last], span.end)
-            if high > low:
-                edges = np.linspace(low, high, THROUGHPUT_PIECES + 1)
-                counts.append(np.diff(np.searchsorted(completion, edges)))
-                lengths.append(np.diff(edges))
-    if not counts:
-        return None
-    rate = batch_means.batch_ratio(np.concatenate(counts), np.concatenate(lengths), level)
-    return dataclasses.replace(rate, n=int(np.concatenate(counts).sum())).with_unit("interaction/s")
+    return found
 
 
 def _growth(groups: tuple[ResponseGroup, ...], level: float) -> Estimate | None:
@@ -316,35 +462,21 @@ def _of_play(log: Log) -> Iterator[Caveat]:
 
 
 def _caveats(
-    inputs: interactions.Interactions,
-    rows: NDArray[np.int64],
+    count: int,
+    seen: _Seen,
     overall: ResponseGroup,
     groups: tuple[ResponseGroup, ...],
-) -> tuple[Caveat, ...]:
-    caveats = []
-    if len(rows) < len(inputs):
-        caveats.append(Caveat("waited_for", waited=len(rows), interactions=len(inputs)))
+    correlation: float,
+) -> Iterator[Caveat]:
+    if seen.waited < count:
+        yield Caveat("waited_for", waited=seen.waited, interactions=count)
     if overall.unfinished:
-        caveats.append(Caveat("unfinished", unfinished=overall.unfinished, interactions=overall.arrived))
+        yield Caveat("unfinished", unfinished=overall.unfinished, interactions=overall.arrived)
     if few := [group.label for group in groups if group.response is None or group.response.n < N_RELIABLE]:
-        caveats.append(Caveat("few_completed", least=N_RELIABLE, users=few))
-    delay = (inputs.times["sent"] - inputs.times["due"])[rows]
-    delay = delay[~np.isnan(delay)]
+        yield Caveat("few_completed", least=N_RELIABLE, users=few)
+    total, sent = seen.delay
     mean = overall.response.mean.value if overall.response else 0.0
-    if len(delay) and float(delay.mean()) > DELAYED * mean:
-        caveats.append(Caveat("sent_late", delay_s=float(delay.mean())))
-    correlation = _autocorrelation(inputs, rows)
-    if correlation > CORRELATED:
-        caveats.append(Caveat("correlated", correlation=correlation))
-    return tuple(caveats)
-
-
-def _autocorrelation(inputs: interactions.Interactions, rows: NDArray[np.int64]) -> float:
-    """Correlation of successive response times about the mean of their number of users."""
-    load = np.nan_to_num(inputs.columns["population"])
-    completed = rows[~np.isnan(inputs.response[rows])]
-    _, group = np.unique(load[completed], return_inverse=True)
-    response = inputs.response[completed]
-    means = np.bincount(group, response) / np.maximum(np.bincount(group), 1)
-    value = float(batch_means.autocorrelation(response - means[group])[0]) if len(response) > 2 else 0.0
-    return 0.0 if np.isnan(value) else value
+    if sent and total / sent > DELAYED * mean:
+        yield Caveat("sent_late", delay_s=total / sent)
+    if seen.completed > 2 and correlation > CORRELATED:
+        yield Caveat("correlated", correlation=correlation)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.log.interactions import Interactions
+from thinktime.log.interaction_pieces import Piece
 from thinktime.stats.estimate import Estimate
-from thinktime.stats.series import batch_means
+from thinktime.stats.series import looks as looks_at
+from thinktime.stats.series.looks import Looks
+
+_Array = NDArray[np.float64]
 
 RUN_DELAY, IO_DELAY = "run_delay_s", "io_delay_s"
 """Columns of interactions with the waits for a CPU and for block I/O."""
@@ -32,8 +35,30 @@ class Decomposition:
     """Mean of what remains [s]: pauses, the terminal, the driver's delay."""
 
 
-def decomposed(inputs: Interactions, rows: NDArray[np.int64], level: float) -> Decomposition | None:
-    r"""Means of the parts of :math:`R = S + W_{CPU} + W_{I/O} + rest`; None where no interaction has them.
+def divided(piece: Piece, rows: NDArray[np.bool_]) -> tuple[_Array, _Array, _Array, _Array]:
+    """Response time, CPU time, and waits for a CPU and for I/O, of those `rows` that have the first three.
+
+    Parameters
+    ----------
+    piece : Piece
+        Interactions with the columns `RUN_DELAY` and `IO_DELAY`.
+    rows : array
+        Which of them.
+    """
+    response, service = piece.response[rows], piece.service[rows]
+    cpu_wait, io_wait = (piece.columns[name][rows] for name in (RUN_DELAY, IO_DELAY))
+    measured = ~np.isnan(response + service + cpu_wait)
+    return response[measured], service[measured], cpu_wait[measured], io_wait[measured]
+
+
+def decomposed(
+    looks: Looks[Piece],
+    parts: Callable[[Piece], tuple[_Array, _Array, _Array, _Array]],
+    level: float,
+    *,
+    has_io: bool,
+) -> Callable[[], Decomposition]:
+    r"""Means of the parts of :math:`R = S + W_{CPU} + W_{I/O} + rest`.
 
     All means are over the same interactions, those with response time, CPU time and wait for a CPU, so that
     the parts add up. Intervals allow for the correlation of successive interactions
@@ -41,34 +66,47 @@ def decomposed(inputs: Interactions, rows: NDArray[np.int64], level: float) -> D
 
     Parameters
     ----------
-    inputs : Interactions
-        Read with the columns `RUN_DELAY` and `IO_DELAY`.
-    rows : array of shape (n,)
-        Numbers of the interactions.
+    looks : Looks
+        Interactions, of which at least one can be divided.
+    parts : callable
+        `divided` of a piece.
     level : float
         Confidence of the intervals.
+    has_io : bool
+        True if all of them have the wait for I/O: of some interactions with it and some without, its mean
+        would be that of others.
     """
-    response, service = inputs.response[rows], inputs.service[rows]
-    cpu_wait, io_wait = (inputs.columns[name][rows] for name in (RUN_DELAY, IO_DELAY))
-    measured = ~np.isnan(response + service + cpu_wait)
-    if not measured.any():
-        return None
-    response, service, cpu_wait = response[measured], service[measured], cpu_wait[measured]
-    io_wait = io_wait[measured]
-    # Some interactions with it and some without would make its mean that of others.
-    has_io = not np.isnan(io_wait).any()
-    rest = response - service - cpu_wait - (io_wait if has_io else 0.0)
 
-    def mean(times: NDArray[np.float64]) -> Estimate:
-        return batch_means.batch_ratio(times, None, level).with_unit("s")
+    def rest(piece: Piece) -> _Array:
+        response, service, cpu_wait, io_wait = parts(piece)
+        return response - service - cpu_wait - (io_wait if has_io else 0.0)
 
-    return Decomposition(
-        response=mean(response),
-        service=mean(service),
-        cpu_wait=mean(cpu_wait),
-        io_wait=mean(io_wait) if has_io else None,
-        rest=mean(rest),
+    def mean(values: Callable[[Piece], _Array]) -> Callable[[], Estimate]:
+        return in_seconds(looks.ask(looks_at.mean(values, level)))
+
+    response = mean(lambda piece: parts(piece)[0])
+    service = mean(lambda piece: parts(piece)[1])
+    cpu_wait = mean(lambda piece: parts(piece)[2])
+    io_wait = mean(lambda piece: parts(piece)[3]) if has_io else None
+    remains = mean(rest)
+    return lambda: Decomposition(
+        response=response(),
+        service=service(),
+        cpu_wait=cpu_wait(),
+        io_wait=None if io_wait is None else io_wait(),
+        rest=remains(),
     )
+
+
+def in_seconds(asked: Callable[[], Estimate | None]) -> Callable[[], Estimate]:
+    """Estimate of a time of which there are observations."""
+
+    def found() -> Estimate:
+        estimate = asked()
+        assert estimate is not None, "there are observations"
+        return estimate.with_unit("s")
+
+    return found
 
 
 def has_io(parts: Sequence[Decomposition]) -> bool:

@@ -58,9 +58,9 @@ def analyse(log: Log, *, level: float = 0.95) -> Scheduling | NotApplicable:
     Reaction time is that from the wake-up of a task to its dispatch (of APL/360: from the input to the
     first slice; Anderson and Sargent 1974). The mean number of tasks that wait is :math:`L = \sum_i W_i /
     T`, the sum of the waits that ended over the length of the trace (Little 1961), and that of running
-    tasks :math:`\sum_i S_i / T`. Of histograms, sums and means are exact, and quantiles lie between the
-    bounds of a bucket. Intervals allow for correlation in time (`batch_means.batch_ratio` over stretches of
-    the trace).
+    tasks :math:`\sum_i S_i / T`. Of histograms, and of more than four million events, sums and means are
+    exact, and quantiles lie between the bounds of a bucket. Intervals allow for correlation in time
+    (`batch_means.batch_ratio` over stretches of the trace).
 
     Parameters
     ----------
@@ -284,6 +284,8 @@ def _caveats(log: Log, trace: Trace) -> Iterator[Caveat]:
         yield Caveat("partial_cpus")
     if trace.source == "histograms":
         yield Caveat("histograms")
+    if trace.events is not None:
+        yield Caveat("counted_events", events=trace.events, width=trace.width)
     if trace.unseen:
         yield Caveat("unseen_waits", dispatches=trace.unseen)
     commands = waits["command"].n_unique()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,12 @@ BLOCKS_MAX = 256
 """Stretches of the trace whose sums are kept, for intervals and for the course over time."""
 ROWS_MOST = 1 << 20
 """Rows of histograms from which those of one block and bucket are added up."""
+EVENTS_MOST = 4_000_000
+"""Events above which their durations are counted in buckets."""
+BUCKET_BITS, BUCKET_BITS_LEAST = 8, 3
+"""Bits of the fraction of a duration that buckets of events distinguish, at first and at least."""
+FRACTION_BITS = 52
+"""Bits of the fraction of a floating-point number."""
 BLOCKS_LEAST_S = 1e-3
 """Shortest stretch [s]."""
 QUANTITY_OF = {
@@ -53,6 +60,10 @@ class Trace:
     """Start of each, seconds since the beginning."""
     unseen: int
     """Dispatches whose wait is not known."""
+    events: int | None = None
+    """Number of events, where they are so many that their durations were counted in buckets."""
+    width: float = 0.0
+    """Width of these buckets, relative to the duration."""
 
     @property
     def blocks(self) -> int:
@@ -87,44 +98,141 @@ def _of_events(log: Log) -> Trace | None:
 
     if not log.has("events") or "reason" not in {column.name for column in log.schema("events")}:
         return None
-    texts = [
-        *(pl.col(name).cast(pl.Categorical).fill_null("") for name in ("reason", "command")),
-        _user(log, "events"),
-    ]
-    frame = (
-        log.events()
-        .filter(pl.col("kind").cast(pl.String).is_in(list(QUANTITY_OF)))
+    known = _Known.of(log)
+    if known is None:
+        return None
+    first = known.first_us
+    length = max((known.last_us - first) / 1e6, 1e-6)
+    blocks = max(1, min(BLOCKS_MAX, int(length / BLOCKS_LEAST_S)))
+    block = ((pl.col("time") - first) * (blocks / (length * 1e6))).cast(pl.Int64).clip(0, blocks - 1)
+    parts = (_events(log, part).with_columns(block.alias("block")) for part in log.in_turn("events"))
+    edges = np.linspace(0.0, length, blocks + 1)
+    if known.n <= EVENTS_MOST:
+        rows, bits = pl.concat([part.collect() for part in parts]), None
+    else:
+        rows, bits = _counted(parts)
+    texts = ("quantity", "reason", "command", "user")
+    return Trace(
+        source="events",
+        rows=rows.select(
+            "block", *(pl.col(name).cast(pl.Categorical) for name in texts), "low", "high", "count", "total"
+        ),
+        lengths=np.diff(edges),
+        starts=edges[:-1],
+        unseen=known.unseen,
+        events=None if bits is None else known.n,
+        width=0.0 if bits is None else 2.0**-bits,
+    )
+
+
+def _of_scheduler(part: pl.LazyFrame) -> pl.LazyFrame:
+    """Events whose amounts are durations."""
+    import polars as pl
+
+    return part.filter(pl.col("kind").cast(pl.String).is_in(list(QUANTITY_OF))).with_columns(
+        quantity=pl.col("kind").cast(pl.String).replace_strict(QUANTITY_OF, return_dtype=pl.String),
+        total=pl.when(pl.col("unit") == "s").then("amount"),
+    )
+
+
+def _events(log: Log, part: pl.LazyFrame) -> pl.LazyFrame:
+    """Durations of events, each in a bucket of its own."""
+    import polars as pl
+
+    return (
+        _of_scheduler(part)
+        .filter(pl.col("total") >= 0.0)
         .select(
             pl.col("time").dt.epoch("us"),
-            pl.col("kind").cast(pl.String).replace_strict(QUANTITY_OF).cast(pl.Categorical).alias("quantity"),
-            *texts,
-            pl.when(pl.col("unit") == "s").then("amount").alias("total"),
+            "quantity",
+            *(pl.col(name).cast(pl.String).fill_null("") for name in ("reason", "command")),
+            _user(log, "events").cast(pl.String),
+            pl.col("total").alias("low"),
+            pl.col("total").alias("high"),
+            pl.lit(1, pl.Int64).alias("count"),
+            "total",
         )
-        .collect()
     )
-    if frame.filter(pl.col("quantity") == "run_queue_wait").is_empty():
-        return None
-    times = frame["time"].to_numpy()
-    first, last = int(times.min()), int(times.max())
-    length = max((last - first) / 1e6, 1e-6)
-    blocks = max(1, min(BLOCKS_MAX, int(length / BLOCKS_LEAST_S)))
-    unseen = frame.filter((pl.col("quantity") == "run_queue_wait") & pl.col("total").is_null()).height
-    rows = frame.filter(pl.col("total") >= 0.0).select(
-        ((pl.col("time") - first) * (blocks / (length * 1e6)))
-        .cast(pl.Int64)
-        .clip(0, blocks - 1)
-        .alias("block"),
-        "quantity",
-        "reason",
-        "command",
-        "user",
-        pl.col("total").alias("low"),
-        pl.col("total").alias("high"),
-        pl.lit(1, pl.Int64).alias("count"),
-        "total",
-    )
-    edges = np.linspace(0.0, length, blocks + 1)
-    return Trace(source="events", rows=rows, lengths=np.diff(edges), starts=edges[:-1], unseen=unseen)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Known:
+    """What a first look at the events gives."""
+
+    n: int
+    first_us: int
+    last_us: int
+    unseen: int
+
+    @classmethod
+    def of(cls, log: Log) -> _Known | None:
+        """None where there is no dispatch."""
+        import polars as pl
+
+        dispatched = pl.col("quantity") == "run_queue_wait"
+        time = pl.col("time").dt.epoch("us")
+        rows = pl.concat(
+            [
+                _of_scheduler(part)
+                .select(
+                    n=pl.len(),
+                    first=time.min(),
+                    last=time.max(),
+                    dispatches=dispatched.sum(),
+                    unseen=(dispatched & pl.col("total").is_null()).sum(),
+                )
+                .collect()
+                for part in log.in_turn("events")
+            ]
+        )
+        if not rows["dispatches"].sum():
+            return None
+        first, last = rows["first"].min(), rows["last"].max()
+        return cls(
+            n=int(rows["n"].sum()),
+            first_us=int(first),  # type: ignore[arg-type]
+            last_us=int(last),  # type: ignore[arg-type]
+            unseen=int(rows["unseen"].sum()),
+        )
+
+
+def _counted(parts: Iterable[pl.LazyFrame]) -> tuple[pl.DataFrame, int]:
+    """Durations of many events in buckets, which get wider until there are few rows.
+
+    Returns
+    -------
+    (rows, bits)
+        A bucket has the durations with equal `bits` after the first of their binary representation: all
+        sums are exact, and a bucket is at most 2 ** -bits wide, relative to its durations.
+    """
+    import polars as pl
+
+    bits = BUCKET_BITS
+    kept: list[pl.DataFrame] = []
+    most, height = ROWS_MOST, 0
+    for part in parts:
+        for frame in part.collect_batches(chunk_size=ROWS, maintain_order=True):
+            kept.append(_bucketed(frame.drop("time"), bits))
+            height += len(frame)
+            if height <= most:
+                continue
+            rows = _added(pl.concat(kept))
+            while len(rows) > ROWS_MOST and bits > BUCKET_BITS_LEAST:
+                bits -= 1
+                rows = _added(_bucketed(rows, bits))
+            kept, height = [rows], len(rows)
+            most = max(ROWS_MOST, 2 * height)
+    return _added(_bucketed(pl.concat(kept), bits)), bits
+
+
+def _bucketed(rows: pl.DataFrame, bits: int) -> pl.DataFrame:
+    """Rows whose bounds are those of their buckets."""
+    import polars as pl
+
+    shift = np.uint64(FRACTION_BITS - bits)
+    number = rows["low"].to_numpy().view(np.uint64) >> shift
+    bounds = {"low": number << shift, "high": (number + np.uint64(1)) << shift}
+    return rows.with_columns(pl.Series(name, at.view(np.float64)) for name, at in bounds.items())
 
 
 def _user(log: Log, table: str) -> pl.Expr:
@@ -211,7 +319,8 @@ def _added(rows: pl.DataFrame) -> pl.DataFrame:
     numbered = rows.join(keys.with_row_index("group"), on=keys.columns, how="left", maintain_order="left")
     group = numbered["group"].to_numpy()
     count, total = (np.bincount(group, numbered[name].to_numpy(), len(keys)) for name in amounts)
-    return keys.with_columns(pl.Series("count", count.astype(np.int64)), pl.Series("total", total))
+    sums = keys.with_columns(pl.Series("count", count.astype(np.int64)), pl.Series("total", total))
+    return sums.select(rows.columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +382,7 @@ class Buckets:
             n=int(n),
             method=(
                 "order statistics, effective number of durations"
-                if self.trace.source == "events"
+                if self.trace.source == "events" and self.trace.events is None
                 else "bounds of the buckets of order statistics, effective number of durations"
             ),
             caveat=samples.open_bucket(float(self.low[-1])) if is_open else caveat,

@@ -50,6 +50,11 @@ WORDS: Mapping[str, Callable[..., str]] = {
         "The trace has histograms: means and sums are exact, quantiles are interpolated in their bucket, "
         "and their intervals reach to the bounds of buckets."
     ),
+    "counted_events": lambda events, width: (
+        f"The durations of {events} events were counted in buckets {width:.1%} wide: means and sums are "
+        "exact, quantiles are interpolated in their bucket, and their intervals reach to the bounds of "
+        "buckets."
+    ),
     "unseen_waits": lambda dispatches: (
         f"Of {dispatches} dispatches the beginning of the wait is not known: they are in no figure here."
     ),

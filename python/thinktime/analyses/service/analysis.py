@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.analyses.service import ageing, stability
-from thinktime.log import bursts, interactions, observations
+from thinktime.log import bursts, interaction_pieces, observations
+from thinktime.log.interaction_pieces import Sampled
 from thinktime.questions.checks import check_level, check_log
 from thinktime.results import Result
 from thinktime.stats import critical_values
@@ -136,6 +137,7 @@ def analyse(
     level: float = 0.95,
     limits: Sequence[float] = LIMITS,
     period_s: float | None = None,
+    seed: int = 1,
 ) -> Service | NotApplicable:
     r"""Service times of the interactions, by class (Anderson and Sargent 1974, Table 1, Figures 1 to 3).
 
@@ -161,6 +163,8 @@ def analyse(
         Service times [s] for `Service.below`.
     period_s : float, optional
         Length of the periods that are compared [s]; by default about ten minutes.
+    seed : int
+        Of the sample that is taken of more than two million interactions (`interaction_pieces.sampled`).
 
     Raises
     ------
@@ -169,9 +173,9 @@ def analyse(
     """
     check_log(log)
     check_level(level)
-    table = interactions.read(log)
-    traced = None if table is not None else bursts.read(log)
-    table = table if table is not None else traced
+    inputs = interaction_pieces.sampled(log, seed)
+    traced = None if inputs is not None else bursts.read(log)
+    table = traced if inputs is None else inputs.table
     if table is None:
         return NotApplicable(
             "the log has no interactions: the service that each received was not recorded",
@@ -205,10 +209,11 @@ def analyse(
         ageing=ageing.analyse(_samples(values, classes, [item.name for item in ordered]), level),
         stability=stability.analyse(log, table, done, level, period_s),
         heavier_than_exponential=_is_heavier(overall.coefficient_of_variation),
-        unfinished=int(np.count_nonzero(np.isnan(table.times["completion"]))),
+        unfinished=0 if inputs is None else inputs.unfinished,
         caveats=(
             *((Caveat("bursts", bursts=len(traced)),) if traced is not None else ()),
-            *_caveats(table, values, small),
+            *_of_table(inputs, seed),
+            *_caveats(values, small),
         ),
     )
 
@@ -305,12 +310,23 @@ def _samples(values: Array, classes: NDArray[np.str_], names: Sequence[str]) -> 
     return {"all": values} | by_class
 
 
-def _caveats(table: interactions.Interactions, values: Array, small: Sequence[str]) -> Iterator[Caveat]:
+def _of_table(inputs: Sampled | None, seed: int) -> Iterator[Caveat]:
+    if inputs is None:
+        return
+    if inputs.is_sample:
+        yield sample_caveat(inputs, seed)
+    if inputs.unfinished:
+        yield Caveat("unfinished", unfinished=inputs.unfinished, interactions=inputs.n)
+
+
+def sample_caveat(inputs: Sampled, seed: int) -> Caveat:
+    """Caveat on a sample of the interactions."""
+    return Caveat("sampled", taken=len(inputs.table), interactions=inputs.n, seed=seed)
+
+
+def _caveats(values: Array, small: Sequence[str]) -> Iterator[Caveat]:
     from scipy.stats import rankdata
 
-    unfinished = int(np.count_nonzero(np.isnan(table.times["completion"])))
-    if unfinished:
-        yield Caveat("unfinished", unfinished=unfinished, interactions=len(table))
     if small:
         yield Caveat("small_classes", least=N_LEAST, classes=tuple(small))
     if len(values) < N_TAIL:

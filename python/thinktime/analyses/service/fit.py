@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from thinktime.analyses.service.analysis import sample_caveat
 from thinktime.escape import escaped
-from thinktime.log import interactions
+from thinktime.log import interaction_pieces
 from thinktime.questions.checks import check_level, check_log
 from thinktime.results import Result
 from thinktime.stats.distributions import fitting
@@ -56,16 +57,18 @@ def analyse(
     replications : int
         Of the bootstrap.
     seed : int
-        Of the bootstrap: the same log and seed give the same fits.
+        Of the bootstrap, and of the sample that is taken of more than two million interactions
+        (`interaction_pieces.sampled`): the same log and seed give the same fits.
     """
     check_log(log)
     check_level(level)
-    table = interactions.read(log)
-    if table is None:
+    inputs = interaction_pieces.sampled(log, seed)
+    if inputs is None:
         return NotApplicable(
             "the log has no interactions: the service that each received was not recorded",
             "play users with `thinktime play` while recording",
         )
+    table = inputs.table
     done = ~np.isnan(table.times["completion"]) & ~np.isnan(table.service)
     values, classes = table.service[done], table.classes[done]
     try:
@@ -91,7 +94,10 @@ def analyse(
         overall=overall,
         classes=tuple(by_class),
         refused=tuple(refused),
-        caveats=_caveats(overall, by_class),
+        caveats=(
+            *((sample_caveat(inputs, seed),) if inputs.is_sample else ()),
+            *_caveats(overall, by_class),
+        ),
     )
 
 

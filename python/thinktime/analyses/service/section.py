@@ -52,6 +52,10 @@ WORDS: dict[str, Callable[..., str]] = {
         f"The log has the trace of a scheduler and no inputs: each of the {bursts} interactions here is a "
         "burst of a task, from its wake-up until it waits again, and its class is the command."
     ),
+    "sampled": lambda taken, interactions, seed: (
+        f"The figures are those of {taken} of {interactions} interactions, a uniform sample (seed {seed}): "
+        "each n counts those of the sample."
+    ),
     "unfinished": lambda unfinished, interactions: (
         f"{unfinished} of {interactions} interactions never completed and are left out; long ones are more "
         "likely among them, so the upper tail is cut."

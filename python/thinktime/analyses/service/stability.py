@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.log.periods import Span, cut, sessions, steady
+from thinktime.log.periods import Changes, Span, cut, sessions
 from thinktime.stats.estimate import Estimate, NotApplicable
 from thinktime.stats.hypothesis import SignificanceTest, adjusted
 from thinktime.stats.series import batch_means, homogeneity
@@ -77,9 +77,8 @@ def analyse(
     """
     arrival = table.times["due"]
     last = max(float(arrival[-1]), float(np.nanmax(table.times["completion"])))
-    spans, _ = steady(
-        sessions(log, table.origin_us, 0.0, last), arrival, table.columns["population"], N_PERIOD
-    )
+    changes = Changes(lambda: [(arrival, table.columns["population"])], N_PERIOD)
+    spans = changes.steady(sessions(log, table.origin_us, 0.0, last))
     pieces = cut(spans, _period(spans, int(np.count_nonzero(usable)), period_s))
     rows = [_rows(arrival, usable, span) for span in pieces]
     kept = [(span, inside) for span, inside in zip(pieces, rows, strict=True) if len(inside) >= N_PERIOD]

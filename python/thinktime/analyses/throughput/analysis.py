@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thinktime.analyses.throughput import load_sums
-from thinktime.log import facts, interactions
+from thinktime.log import facts, playing
 from thinktime.questions.checks import check_level, check_log
 from thinktime.results import Result
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
@@ -125,7 +125,7 @@ def analyse(
     """
     check_log(log)
     check_level(level)
-    arrivals = interactions.read(log)
+    arrivals = playing.read(log)
     chosen = load_sums.load_of(log, arrivals, load)
     if chosen is None:
         return no_load(log)

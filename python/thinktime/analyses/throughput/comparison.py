@@ -23,7 +23,7 @@ from thinktime.analyses.throughput.analysis import (
     whole_means,
 )
 from thinktime.analyses.throughput.load_sums import SPREAD_MIN, stretches_for
-from thinktime.log import facts, interactions, loads
+from thinktime.log import facts, loads, playing
 from thinktime.questions.checks import check_level, check_logs
 from thinktime.results import Result
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
@@ -164,7 +164,7 @@ def compare(
     """
     check_logs(logs, names)
     check_level(level)
-    arrivals = [interactions.read(log) for log in logs]
+    arrivals = [playing.read(log) for log in logs]
     chosen: list[Load] = []
     for log, name, inputs in zip(logs, names, arrivals, strict=True):
         load_of_log = load_sums.load_of(log, inputs, chosen[0].name if chosen else load)

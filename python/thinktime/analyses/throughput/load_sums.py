@@ -15,8 +15,8 @@ from thinktime.stats.series.batch_means import GrowingBatches
 
 if TYPE_CHECKING:
     from thinktime.log import Log
-    from thinktime.log.interactions import Interactions
     from thinktime.log.observations import Observations, Quantity
+    from thinktime.log.playing import Playing
 
 STRETCHES_MIN, STRETCHES_MAX = 8, 30
 SPREAD_MIN = 4.0
@@ -139,7 +139,7 @@ def measures_of(log: Log) -> tuple[Quantity, ...]:
     return times + observations.quantities(log, list(names))
 
 
-def load_of(log: Log, arrivals: Interactions | None, requested: str | None) -> Load | None:
+def load_of(log: Log, arrivals: Playing | None, requested: str | None) -> Load | None:
     """Measure of the load: the requested one, the users who were played, or a column that varies.
 
     None if no load was measured.
@@ -173,7 +173,7 @@ def load_of(log: Log, arrivals: Interactions | None, requested: str | None) -> L
     return columns[0] if columns else None
 
 
-def _played(log: Log, arrivals: Interactions) -> tuple[Load, bool] | None:
+def _played(log: Log, arrivals: Playing) -> tuple[Load, bool] | None:
     """Load by users who were played, and whether they varied and played most of the time."""
     low, high, counted, n = np.inf, -np.inf, 0, 0
     for chunk in observations.chunks(log, []):
@@ -187,7 +187,7 @@ def _played(log: Log, arrivals: Interactions) -> tuple[Load, bool] | None:
     return load, bool(low < high and counted > 0.5 * n)
 
 
-def gather(log: Log, load: Load, width: int | None = None, arrivals: Interactions | None = None) -> Sums:
+def gather(log: Log, load: Load, width: int | None = None, arrivals: Playing | None = None) -> Sums:
     """Sum every measure by load and batch, in one pass.
 
     Raises
@@ -237,7 +237,7 @@ def gather(log: Log, load: Load, width: int | None = None, arrivals: Interaction
 
 
 def _pairs(
-    chunk: Observations, measures: tuple[Quantity, ...], load: _Array, arrivals: Interactions | None
+    chunk: Observations, measures: tuple[Quantity, ...], load: _Array, arrivals: Playing | None
 ) -> list[tuple[_Array, _Array]]:
     """Amount and base of every quantity in each interval, in the order of `Sums.names`."""
     unknown = np.full(len(chunk), np.nan)

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.log import interactions
+from thinktime.log import interaction_pieces
 from thinktime.log.facts import driver_was_load
+from thinktime.log.interaction_pieces import Piece, Stream
 from thinktime.questions.checks import check_level, check_log
 from thinktime.results import Result
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.series import batch_means
-from thinktime.stats.series.shares import quantile_in_time
+from thinktime.stats.series.looks import Fold, Looks, Quantiles, Ratio, Request, Total, shared
 
 if TYPE_CHECKING:
     from thinktime.log import Log
@@ -95,64 +96,6 @@ class States(Result):
     caveats: tuple[Caveat, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Inputs:
-    """Completed interactions in the order in which they were due."""
-
-    response: Array
-    slow: Flags
-    threshold: float
-    users: NDArray[np.int64]
-    level: float
-
-    def estimate(self, amounts: Array, lengths: Array) -> Estimate:
-        """Ratio of sums, with the wider of two intervals: by time, and by users where there are enough.
-
-        Neighbours in time share the state of the machine, and a user's inputs share the user.
-        """
-        by_time = batch_means.batch_ratio(amounts, lengths, self.level)
-        count = int(self.users.max()) + 1
-        if count < USERS_LEAST:
-            return by_time
-        sums = np.bincount(self.users, amounts, count), np.bincount(self.users, lengths, count)
-        by_user = batch_means.batch_ratio(*sums, self.level, independent=True)
-        if None in (by_time.low, by_time.high, by_user.low, by_user.high) or _width(by_user) <= _width(
-            by_time
-        ):
-            return by_time
-        return dataclasses.replace(by_user, n=by_time.n, method=f"{count} users, Student's t")
-
-    def of_slow(self, amounts: Array, lengths: Array | None = None) -> Estimate:
-        r"""Ratio of the sums of the slow ones.
-
-        The threshold :math:`\xi` is itself estimated: a sum over :math:`R > \xi` has the influence
-        :math:`(a - E[a \mid R = \xi])(1_{R > \xi} - p)` besides its own, the mean at the threshold taken
-        from the neighbours of it.
-        """
-        fraction = float(self.slow.mean())
-        excess = self.slow - fraction
-
-        def influence(values: Array) -> Array:
-            at: float = float(values[self._near()].mean())
-            found: Array = values * self.slow - at * excess
-            return found
-
-        below = np.ones_like(amounts) if lengths is None else lengths
-        # The mean response at the threshold is the threshold itself, or more where many are equal: never
-        # negative lengths.
-        at_threshold = min(self.threshold, float(below[self.slow].min())) if lengths is not None else 1.0
-        reach = below * self.slow - at_threshold * excess
-        found = self.estimate(influence(amounts), np.maximum(reach, 0.0))
-        # The influences of the threshold add to nothing but for rounding.
-        exact = float(amounts[self.slow].sum()) / float(below[self.slow].sum())
-        return dataclasses.replace(found, value=exact)
-
-    def _near(self) -> NDArray[np.int64]:
-        count = max(3, math.isqrt(len(self.response)))
-        nearest: NDArray[np.int64] = np.argsort(np.abs(self.response - self.threshold), kind="stable")[:count]
-        return nearest
-
-
 def analyse(log: Log, *, level: float = 0.95) -> States | NotApplicable:
     r"""Time of the responses by state, of all interactions and of the slowest tenth.
 
@@ -176,135 +119,366 @@ def analyse(log: Log, *, level: float = 0.95) -> States | NotApplicable:
     """
     check_log(log)
     check_level(level)
-    table = interactions.read(log, (_WAITED, _RUN_DELAY, _IO_DELAY, _MAJOR))
-    if table is None:
+    stream = interaction_pieces.read(log, (_WAITED, _RUN_DELAY, _IO_DELAY, _MAJOR))
+    if stream is None:
         return NotApplicable(
             "the log has neither interactions nor events of them",
             "play users with `thinktime play`, or simulate some with `thinktime simulate apl360 --trace`",
         )
     if (refused := driver_was_load(log)) is not None:
         return refused
-    done = (table.columns[_WAITED] != 0.0) & ~np.isnan(table.response) & (table.response >= 0.0)
-    times = _times(table, done)
-    response, known = table.response[done], ~np.isnan(times["cpu_wait"])
-    if not known.any():
+    looks = Looks(stream.pieces)
+    asked = looks.ask(Fold(_Seen.absorb, _Seen.none(stream)))
+    thresholds = looks.ask(Quantiles(lambda piece: piece.response[_done(piece)], (1.0 - SLOWEST,), level))
+    seen = asked()
+    if not seen.known:
         return NotApplicable(
             "the log has no events of interactions, and none of them has its wait for a CPU: where their "
             "time went is unknown",
             "play a script at real shells with `thinktime play`, on a kernel with schedstat, or use "
             "`thinktime simulate apl360 --trace`",
         )
-    if len(response) < N_LEAST:
+    if seen.n < N_LEAST:
         return NotApplicable(
-            f"only {len(response)} interactions were completed; {N_LEAST} are needed to call a tenth of them "
+            f"only {seen.n} interactions were completed; {N_LEAST} are needed to call a tenth of them "
             "the slowest",
             "play for longer",
         )
-    inputs = _inputs(table, done, level)
-    if not inputs.slow.any():
+    (threshold,) = thresholds()
+    inputs = _Inputs(looks, stream, seen, threshold.value, level)
+    if not inputs.slow.n:
         return NotApplicable("all responses took equally long", "use a finer clock")
-    has_io = bool((~np.isnan(times["io_wait"][known])).all())
-    divided = _divided(response, times, known, has_io=has_io)
-    major = table.columns[_MAJOR][done]
-    counted = bool((~np.isnan(major)).all())
+    counted = not seen.without_faults
+    states = [_state(name, inputs) for name in inputs.names]
+    classes = _classes(inputs)
+    major = inputs.ratio(_faults, None) if counted else None
+    slow_major = inputs.of_slow(_faults, _MAJOR) if counted else None
     return States(
-        interactions=len(response),
-        users=len(np.unique(table.users[done])),
-        slow=int(inputs.slow.sum()),
-        threshold=quantile_in_time(response, 1.0 - SLOWEST, level).with_unit("s"),
-        states=tuple(_state(name, values, inputs) for name, values in divided.items()),
-        classes=_classes(table.classes[done], divided, inputs),
-        divided=int(known.sum()),
-        has_io=has_io,
-        major_faults=inputs.estimate(major, np.ones_like(major)).with_unit("fault") if counted else None,
-        slow_major_faults=inputs.of_slow(major).with_unit("fault") if counted else None,
-        caveats=tuple(_caveats(table, known, divided, has_io=has_io)),
+        interactions=seen.n,
+        users=inputs.users,
+        slow=inputs.slow.n,
+        threshold=threshold.with_unit("s"),
+        states=tuple(state() for state in states),
+        classes=classes(),
+        divided=seen.known,
+        has_io=seen.has_io,
+        major_faults=None if major is None else major().with_unit("fault"),
+        slow_major_faults=None if slow_major is None else slow_major().with_unit("fault"),
+        caveats=tuple(_caveats(stream, seen, inputs.totals())),
     )
 
 
-def _times(table: interactions.Interactions, done: Flags) -> dict[str, Array]:
-    return {
-        "cpu": table.service[done],
-        "cpu_wait": np.where(np.isnan(table.service[done]), np.nan, table.columns[_RUN_DELAY][done]),
-        "io_wait": table.columns[_IO_DELAY][done],
-    }
+def _done(piece: Piece) -> Flags:
+    """Completed interactions for whose reply the user waited."""
+    response = piece.response
+    done: Flags = (piece.columns[_WAITED] != 0.0) & ~np.isnan(response) & (response >= 0.0)
+    return done
 
 
-def _inputs(table: interactions.Interactions, done: Flags, level: float) -> _Inputs:
-    response = table.response[done]
-    threshold = float(np.quantile(response, 1.0 - SLOWEST))
-    users = np.unique(table.users[done], return_inverse=True)[1]
-    return _Inputs(response, response > threshold, threshold, users.astype(np.int64), level)
+def _faults(piece: Piece) -> Array:
+    return piece.columns[_MAJOR][_done(piece)]
 
 
-def _divided(
-    response: Array, times: dict[str, Array], known: Flags, *, has_io: bool
-) -> dict[StateName, Array]:
-    """Time of each state in each interaction; the states add to the response."""
-    none = np.zeros_like(response)
-    cpu = np.where(known, times["cpu"], none)
-    cpu_wait = np.where(known, times["cpu_wait"], none)
-    io_wait = np.where(known, times["io_wait"], none) if has_io else none
-    undivided = np.where(known, none, response)
-    rest = np.where(known, response - cpu - cpu_wait - io_wait, none)
-    found: dict[StateName, Array] = {"cpu": cpu, "cpu_wait": cpu_wait, "io_wait": io_wait, "rest": rest}
-    if not has_io:
-        del found["io_wait"]
-    return found | ({} if known.all() else {"undivided": undivided})
+def _is_known(piece: Piece, done: Flags) -> Flags:
+    """Which of the completed interactions can be divided."""
+    service = piece.service[done]
+    return ~np.isnan(np.where(np.isnan(service), np.nan, piece.columns[_RUN_DELAY][done]))
 
 
-def _state(name: StateName, times: Array, inputs: _Inputs) -> State:
-    ones = np.ones_like(times)
-    return State(
+@dataclass(slots=True, kw_only=True)
+class _Seen:
+    """What a first look at the interactions gives."""
+
+    users: Flags
+    classes: NDArray[np.int64]
+    """Completed interactions of each class."""
+    n: int = 0
+    """Completed interactions."""
+    known: int = 0
+    """Those that can be divided."""
+    has_io: bool = True
+    without_faults: int = 0
+    unfinished: int = 0
+
+    @classmethod
+    def none(cls, stream: Stream) -> _Seen:
+        """Nothing seen yet."""
+        return cls(
+            users=np.zeros(len(stream.users), dtype=np.bool_),
+            classes=np.zeros(len(stream.classes), dtype=np.int64),
+        )
+
+    def absorb(self, piece: Piece) -> _Seen:
+        """Look at a piece."""
+        done = _done(piece)
+        known = _is_known(piece, done)
+        self.users[piece.user_of[done]] = True
+        self.classes += np.bincount(piece.class_of[done], minlength=len(self.classes))
+        self.n += int(np.count_nonzero(done))
+        self.known += int(np.count_nonzero(known))
+        self.has_io = self.has_io and not np.isnan(piece.columns[_IO_DELAY][done][known]).any()
+        self.without_faults += int(np.count_nonzero(np.isnan(_faults(piece))))
+        self.unfinished += int(np.isnan(piece.times["completion"]).sum())
+        return self
+
+
+@dataclass(slots=True)
+class _Slow:
+    """What a look at the slow interactions gives, and at those next to the threshold."""
+
+    n: int = 0
+    shortest: float = math.inf
+    """Shortest response of the slow ones."""
+    by_class: dict[tuple[str, int], float] = field(default_factory=dict)
+    """Sums of the slow ones by amount and class; their number under an empty name."""
+    sums: dict[str, float] = field(default_factory=dict)
+    """Sums of the slow ones by amount."""
+    near: dict[str, Array] = field(default_factory=dict)
+    """Amounts of the interactions nearest to the threshold, the nearest first; their distances under an
+    empty name."""
+
+
+class _Inputs:
+    """Completed interactions, their states, and the slow ones among them."""
+
+    def __init__(
+        self, looks: Looks[Piece], stream: Stream, seen: _Seen, threshold: float, level: float
+    ) -> None:
+        self._looks, self._seen, self._threshold, self._level = looks, seen, threshold, level
+        self.class_names = {
+            number: stream.classes[number] for number in np.flatnonzero(seen.classes).tolist()
+        }
+        self.counts = seen.classes
+        """Completed interactions of each class."""
+        self._number = np.cumsum(seen.users) - 1
+        self.users = int(np.count_nonzero(seen.users))
+        """Users who completed an interaction."""
+        names: tuple[StateName, ...] = ("cpu", "cpu_wait", "io_wait", "rest")
+        self.names: tuple[StateName, ...] = tuple(name for name in names if seen.has_io or name != "io_wait")
+        if seen.known < seen.n:
+            self.names = (*self.names, "undivided")
+        self._nearest = max(3, math.isqrt(seen.n))
+        self.divided = shared(self._divided)
+        self.slow = looks.ask(Fold(self._absorb, _Slow()))()
+        self._fraction = float(self.slow.n) / seen.n
+        self._totals = {name: looks.ask(Total(self.state(name))) for name in self.names}
+
+    def classes_of(self, piece: Piece) -> NDArray[np.int64]:
+        """Class of each."""
+        return piece.class_of[_done(piece)]
+
+    def response(self, piece: Piece) -> Array:
+        """Response time of each [s]."""
+        return piece.response[_done(piece)]
+
+    def _users_of(self, piece: Piece) -> NDArray[np.int64]:
+        return self._number[piece.user_of[_done(piece)]]
+
+    def _divided(self, piece: Piece) -> dict[StateName, Array]:
+        """Time of each state in each interaction; the states add to the response."""
+        done = _done(piece)
+        response, known = piece.response[done], _is_known(piece, done)
+        none = np.zeros_like(response)
+        cpu = np.where(known, piece.service[done], none)
+        cpu_wait = np.where(known, piece.columns[_RUN_DELAY][done], none)
+        io_wait = np.where(known, piece.columns[_IO_DELAY][done], none) if self._seen.has_io else none
+        undivided = np.where(known, none, response)
+        rest = np.where(known, response - cpu - cpu_wait - io_wait, none)
+        return {"cpu": cpu, "cpu_wait": cpu_wait, "io_wait": io_wait, "rest": rest, "undivided": undivided}
+
+    def state(self, name: StateName) -> Callable[[Piece], Array]:
+        """Time of a state in each interaction [s]."""
+        return lambda piece: self.divided(piece)[name]
+
+    def totals(self) -> dict[StateName, float]:
+        """Time of each state in all interactions [s]."""
+        return {name: total()[0] for name, total in self._totals.items()}
+
+    def _amounts(self, piece: Piece) -> dict[str, Array]:
+        divided = self.divided(piece)
+        amounts: dict[str, Array] = {name: divided[name] for name in self.names}
+        amounts["response"] = self.response(piece)
+        if not self._seen.without_faults:
+            amounts[_MAJOR] = _faults(piece)
+        return amounts
+
+    def _absorb(self, slow: _Slow, piece: Piece) -> _Slow:
+        amounts, classes = self._amounts(piece), self.classes_of(piece)
+        response = amounts["response"]
+        is_slow = response > self._threshold
+        slow.n += int(np.count_nonzero(is_slow))
+        slow.shortest = min(slow.shortest, float(response[is_slow].min(initial=math.inf)))
+        for name, values in amounts.items():
+            slow.sums[name] = slow.sums.get(name, 0.0) + float(values[is_slow].sum())
+        for number in self.class_names:
+            inside = is_slow & (classes == number)
+            for name, values in amounts.items():
+                key = name, number
+                slow.by_class[key] = slow.by_class.get(key, 0.0) + float(values[inside].sum())
+            slow.by_class["", number] = slow.by_class.get(("", number), 0.0) + np.count_nonzero(inside)
+        distance = {"": np.abs(response - self._threshold)}
+        near = amounts | distance | {"class": classes.astype(np.float64)}
+        if slow.near:
+            near = {name: np.concatenate([slow.near[name], values]) for name, values in near.items()}
+        nearest = np.argsort(near[""], kind="stable")[: self._nearest]
+        slow.near = {name: values[nearest] for name, values in near.items()}
+        return slow
+
+    def ratio(
+        self, amounts: Callable[[Piece], Array], lengths: Callable[[Piece], Array] | None
+    ) -> Callable[[], Estimate]:
+        """Ratio of sums, with the wider of two intervals: by time, and by users where there are enough.
+
+        Neighbours in time share the state of the machine, and a user's inputs share the user.
+        """
+
+        def parts(piece: Piece) -> tuple[Array, Array]:
+            values = amounts(piece)
+            return values, np.ones_like(values) if lengths is None else lengths(piece)
+
+        return self._looks.ask(_Wider(parts, self._users_of, self.users, self._level))
+
+    def of_slow(
+        self, amounts: Callable[[Piece], Array], name: str, *, of_response: bool = False
+    ) -> Callable[[], Estimate]:
+        r"""Ratio of the sums of the slow ones, to their number or their responses.
+
+        The threshold :math:`\xi` is itself estimated: a sum over :math:`R > \xi` has the influence
+        :math:`(a - E[a \mid R = \xi])(1_{R > \xi} - p)` besides its own, the mean at the threshold taken
+        from the neighbours of it.
+
+        Parameters
+        ----------
+        amounts : callable
+            Amount of each interaction of a piece.
+        name : str
+            Its name among the sums.
+        of_response : bool
+        """
+        near = self.slow.near
+        at = float((near[name] if name in near else near["class"] == int(name)).mean())
+        # The mean response at the threshold is the threshold itself, or more where many are equal: never
+        # negative lengths.
+        at_threshold = min(self._threshold, self.slow.shortest) if of_response else 1.0
+
+        def influence(piece: Piece) -> tuple[Array, Array]:
+            response = self.response(piece)
+            slow = response > self._threshold
+            excess = slow - self._fraction
+            below = response if of_response else np.ones_like(response)
+            reach = below * slow - at_threshold * excess
+            return amounts(piece) * slow - at * excess, np.maximum(reach, 0.0)
+
+        asked = self._looks.ask(_Wider(influence, self._users_of, self.users, self._level))
+        total = self.slow.sums[name] if name in near else self.slow.by_class["", int(name)]
+        # The influences of the threshold add to nothing but for rounding.
+        exact = total / (self.slow.sums["response"] if of_response else float(self.slow.n))
+        return lambda: dataclasses.replace(asked(), value=exact)
+
+
+class _Wider(Request[Piece, Estimate]):
+    """Ratio of sums with the wider of the intervals by time and by users."""
+
+    def __init__(
+        self,
+        parts: Callable[[Piece], tuple[Array, Array]],
+        users_of: Callable[[Piece], NDArray[np.int64]],
+        users: int,
+        level: float,
+    ) -> None:
+        self._parts, self._users_of, self._level = shared(parts), users_of, level
+        self._by_time: Ratio[Piece] = Ratio(self._parts, level)
+        self._by_user = np.zeros((2, users))
+        self._is_first = True
+
+    def _add(self, piece: Piece) -> None:
+        users = self._users_of(piece)
+        for sums, values in zip(self._by_user, self._parts(piece), strict=True):
+            sums += np.bincount(users, values, len(sums))
+
+    def absorb(self, piece: Piece) -> None:
+        self._by_time.absorb(piece)
+        if self._is_first:
+            self._add(piece)
+
+    def more(self) -> bool:
+        self._is_first = False
+        return self._by_time.more()
+
+    def answer(self) -> Estimate:
+        return self._chosen(self._by_time.answer())
+
+    def whole(self, piece: Piece) -> Estimate:
+        self._add(piece)
+        return self._chosen(self._by_time.whole(piece))
+
+    def _chosen(self, by_time: Estimate | None) -> Estimate:
+        assert by_time is not None, "there are interactions"
+        count = self._by_user.shape[1]
+        if count < USERS_LEAST:
+            return by_time
+        by_user = batch_means.batch_ratio(self._by_user[0], self._by_user[1], self._level, independent=True)
+        if None in (by_time.low, by_time.high, by_user.low, by_user.high) or _width(by_user) <= _width(
+            by_time
+        ):
+            return by_time
+        return dataclasses.replace(by_user, n=by_time.n, method=f"{count} users, Student's t")
+
+
+def _state(name: StateName, inputs: _Inputs) -> Callable[[], State]:
+    times = inputs.state(name)
+    share, slow_share = inputs.ratio(times, inputs.response), inputs.of_slow(times, name, of_response=True)
+    mean, slow_mean = inputs.ratio(times, None), inputs.of_slow(times, name)
+    return lambda: State(
         name=name,
-        share=_within_one(inputs.estimate(times, inputs.response)),
-        slow_share=_within_one(inputs.of_slow(times, inputs.response)),
-        mean=inputs.estimate(times, ones).with_unit("s"),
-        slow_mean=inputs.of_slow(times).with_unit("s"),
+        share=_within_one(share()),
+        slow_share=_within_one(slow_share()),
+        mean=mean().with_unit("s"),
+        slow_mean=slow_mean().with_unit("s"),
     )
 
 
-def _classes(
-    classes: NDArray[np.str_], divided: dict[StateName, Array], inputs: _Inputs
-) -> tuple[SlowClass, ...]:
-    names = np.unique(classes)
-    if len(names) < 2:
-        return ()
-    found = [_class(str(name), classes == name, divided, inputs) for name in names]
-    return tuple(sorted(found, key=lambda item: (-item.slow, -item.n, item.name)))
+def _classes(inputs: _Inputs) -> Callable[[], tuple[SlowClass, ...]]:
+    if len(inputs.class_names) < 2:
+        return tuple
+    asked = [_class(number, name, inputs) for number, name in inputs.class_names.items()]
+    return lambda: tuple(
+        sorted((item() for item in asked), key=lambda item: (-item.slow, -item.n, item.name))
+    )
 
 
-def _class(name: str, inside: Flags, divided: dict[StateName, Array], inputs: _Inputs) -> SlowClass:
-    slow = inside & inputs.slow
-    times = {state: float(values[slow].sum()) for state, values in divided.items()}
-    total = float(inputs.response[slow].sum())
+def _class(number: int, name: str, inputs: _Inputs) -> Callable[[], SlowClass]:
+    def inside(piece: Piece) -> Array:
+        members: Array = (inputs.classes_of(piece) == number).astype(np.float64)
+        return members
+
+    of_slow = inputs.slow.by_class
+    times: dict[StateName, float] = {state: of_slow[state, number] for state in inputs.names}
+    total = of_slow["response", number]
     ordered = sorted(times, key=lambda state: -times[state])
     longest = ordered[0] if total > 0.0 else None
-    ones = inside.astype(np.float64)
-    return SlowClass(
+    share = inputs.of_slow(inside, str(number))
+    response = inputs.ratio(lambda piece: inputs.response(piece) * inside(piece), inside)
+    return lambda: SlowClass(
         name=name or "(none)",
-        n=int(inside.sum()),
-        slow=int(slow.sum()),
-        share_of_slow=_within_one(inputs.of_slow(ones)),
-        response=inputs.estimate(inputs.response * ones, ones).with_unit("s"),
+        n=int(inputs.counts[number]),
+        slow=int(of_slow["", number]),
+        share_of_slow=_within_one(share()),
+        response=response().with_unit("s"),
         longest_state=longest,
         longest_share=None if longest is None else times[longest] / total,
     )
 
 
-def _caveats(
-    table: interactions.Interactions, known: Flags, divided: dict[StateName, Array], *, has_io: bool
-) -> Iterator[Caveat]:
-    unfinished = int(np.isnan(table.times["completion"]).sum())
-    if unfinished:
-        yield Caveat("slow_unfinished", unfinished=unfinished, interactions=len(table))
-    if not known.all():
-        yield Caveat("undivided", interactions=int((~known).sum()), of=len(known))
-    if not has_io:
+def _caveats(stream: Stream, seen: _Seen, totals: dict[StateName, float]) -> Iterator[Caveat]:
+    if seen.unfinished:
+        yield Caveat("slow_unfinished", unfinished=seen.unfinished, interactions=stream.n)
+    if seen.known < seen.n:
+        yield Caveat("undivided", interactions=seen.n - seen.known, of=seen.n)
+    if not seen.has_io:
         yield Caveat("io_unknown")
-    rest = divided["rest"]
-    if float(rest.sum()) < 0.0:
-        yield Caveat("rest_negative", share=float(rest.sum() / sum(item.sum() for item in divided.values())))
+    if totals["rest"] < 0.0:
+        yield Caveat("rest_negative", share=totals["rest"] / sum(totals.values()))
 
 
 def _width(estimate: Estimate) -> float:

@@ -208,6 +208,11 @@ class Batches:
         """Sum of the lengths so far."""
         return float(self._lengths.sum())
 
+    @property
+    def sums(self) -> tuple[Array, Array]:
+        """Sums of the amounts, a row for each column, and of the lengths, by batch."""
+        return self._amounts.T, self._lengths
+
     def absorb(self, amounts: Array, lengths: Array | None = None) -> None:
         """Add observations, a row each; without `lengths` each has the length 1.
 

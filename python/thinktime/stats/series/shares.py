@@ -150,29 +150,61 @@ def quantile_in_time(values: ArrayLike, q: float, level: float = 0.95) -> Estima
     """
     data = arguments.sample(values, least=1)
     q, level = arguments.number(q, "q", low=0.0, high=1.0), arguments.level(level)
-    value, n = float(np.quantile(data, q)), len(data)
-    sums, sizes = _batched((data <= value).astype(np.float64))
-    share = float(sums.sum()) / n
-    found = Effective(n=float(n), degrees=math.inf)
-    if len(sums) > 1 and 0.0 < share < 1.0:
-        found = effective(n, share, long_run.long_run(sums - share * sizes))
-    # Correlation that cannot be told from none leaves the exact interval of independent observations.
-    number = float(n) if found.n >= n else found.normal(level)
-    low, high = samples.order_statistics(number, q, level)
+    value = float(np.quantile(data, q))
+    ends = QuantileEnds.of(*_batched((data <= value).astype(np.float64)), q, level)
     ordered = np.sort(data)
-    ends = [
-        None if place is None else float(ordered[min(max(round_(place * n / number), 1), n) - 1])
-        for place, round_ in ((low, math.floor), (high, math.ceil))
-    ]
-    return Estimate(
-        value=value,
-        low=ends[0],
-        high=ends[1],
-        n=n,
-        method="order statistics, effective number of observations",
-        level=level,
-        caveat=samples.open_end(number, q, level, ends) or found.caveat,
-    )
+    return ends.estimate(value, [None if place is None else float(ordered[place]) for place in ends.places])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuantileEnds:
+    """Order statistics between which a quantile lies: the interval of `quantile_in_time`."""
+
+    q: float
+    level: float
+    n: int
+    number: float
+    """Effective number of observations."""
+    places: tuple[int | None, int | None]
+    """Places of the ends in the ascending order of the observations, from 0; None beyond the sample."""
+    caveat: Caveat | None
+
+    @classmethod
+    def of(cls, hits: _Array, sizes: _Array, q: float, level: float) -> QuantileEnds:
+        """Ends by the observations at most as large as the quantile.
+
+        Parameters
+        ----------
+        hits, sizes : ndarray of shape (batches,)
+            Such observations of each batch, in the order of time, and all of it.
+        q, level : float
+        """
+        n = int(sizes.sum())
+        share = float(hits.sum()) / n
+        found = Effective(n=float(n), degrees=math.inf)
+        if len(hits) > 1 and 0.0 < share < 1.0:
+            found = effective(n, share, long_run.long_run(hits - share * sizes))
+        # Correlation that cannot be told from none leaves the exact interval of independent observations.
+        number = float(n) if found.n >= n else found.normal(level)
+        low, high = (
+            None if place is None else min(max(round_(place * n / number), 1), n) - 1
+            for place, round_ in zip(
+                samples.order_statistics(number, q, level), (math.floor, math.ceil), strict=True
+            )
+        )
+        return cls(q=q, level=level, n=n, number=number, places=(low, high), caveat=found.caveat)
+
+    def estimate(self, value: float, ends: Sequence[float | None]) -> Estimate:
+        """Estimate with the observations in `places` as ends."""
+        return Estimate(
+            value=value,
+            low=ends[0],
+            high=ends[1],
+            n=self.n,
+            method="order statistics, effective number of observations",
+            level=self.level,
+            caveat=samples.open_end(self.number, self.q, self.level, ends) or self.caveat,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
