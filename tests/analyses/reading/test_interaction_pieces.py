@@ -1,6 +1,7 @@
 """Interactions in pieces are those of the log, in order, and no answer depends on the pieces."""
 
 import contextlib
+import warnings
 
 import numpy as np
 import polars as pl
@@ -9,6 +10,7 @@ from known_logs import EPOCH_US, starts
 from same_answers import agree
 from scipy import stats
 
+import called
 from thinktime.analyses.arrivals import analysis as arrivals
 from thinktime.analyses.cpu_per_interaction import analysis as cpu
 from thinktime.analyses.disks import analysis as disks
@@ -150,6 +152,17 @@ def test_a_log_in_no_order_has_the_same_answers(log, tmp_path, read_in, name):
     read_in(97)
     with pytest.warns(LogWarning, match="are not written in the order of time"):
         agree(whole, QUESTIONS[name](mixed), within=1e-9)
+
+
+def test_the_program_says_so_in_a_sentence(tmp_path, read_in):
+    mixed = write(tmp_path / "mixed", np.random.default_rng(2).permutation(N))
+    read_in(97)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        done = called.thinktime("analyse", "arrivals", mixed.path)
+    assert done.returncode == 0
+    assert done.stderr.startswith(f"thinktime: {mixed.path}: its interactions are not written")
+    assert ".py" not in done.stderr
 
 
 @pytest.mark.parametrize("blocks", [0, N])

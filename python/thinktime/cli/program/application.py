@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import importlib
 import os
 import resource
 import time
 import traceback
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -91,7 +93,8 @@ def run(asked: Sequence[str]) -> int:
     start = time.monotonic()
     try:
         settings = _settings(asked)
-        status = _called(asked, settings)
+        with _log_warnings_as_notes():
+            status = _called(asked, settings)
         messages.flush()
         _note_cost(start)
     except SystemExit as stop:
@@ -120,6 +123,24 @@ def run(asked: Sequence[str]) -> int:
         messages.failure("thinktime: interrupted; the answer is incomplete; the same command begins again")
     # The status of --help and --version; a command that is done returns None.
     return status or 0
+
+
+@contextlib.contextmanager
+def _log_warnings_as_notes() -> Iterator[None]:
+    """What the library warns of in a log is a sentence for the reader, without a place in the source."""
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def shown(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+            from thinktime.log import LogWarning
+
+            if issubclass(category, LogWarning):
+                messages.note(f"thinktime: {message}")
+            else:
+                show(message, category, *place, **more)
+
+        warnings.showwarning = shown
+        yield
 
 
 def _called(asked: Sequence[str], settings: Sequence[config.Setting]) -> int | None:
