@@ -35,7 +35,7 @@ ROOMS = {
     "documents": {"stats", "errors", "escape", "notation"},
     "questions": {"stats", "errors", "escape", "quantity", "results", "log", "documents"},
     "analyses": {"stats", "errors", "escape", "toml", "quantity", "results", "log", "documents", "questions"},
-    "tasks": {"errors"},
+    "tasks": {"errors", "_native"},
     "sources": {"stats", "errors", "escape", "toml", "quantity", "results", "log", "tasks", "_native"},
     "predictions": {
         "stats",
