@@ -84,6 +84,7 @@ impl Driver<'_> {
     pub(super) fn open_accounts(&mut self, seat_index: usize) {
         self.settle(seat_index);
         let seat = &mut self.seats[seat_index];
+        seat.is_open = true;
         seat.before = seat.accounts.as_mut().and_then(|accounts| accounts.totals(self.ends.as_mut()));
     }
 

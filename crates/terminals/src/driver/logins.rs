@@ -56,6 +56,7 @@ impl Driver<'_> {
             unreported: BTreeMap::new(),
             accounts: None,
             before: None,
+            is_open: false,
             settling: None,
             early: None,
         });

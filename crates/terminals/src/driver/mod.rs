@@ -22,10 +22,12 @@ pub mod work;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
+use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 
 use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
+use rustix::thread::set_current_timer_slack;
 use rustix::time::ClockId;
 
 use self::interaction::Interaction;
@@ -47,6 +49,11 @@ const REPORTS: u64 = u64::MAX;
 const LATE_NS: u64 = 1_000_000;
 /// Time after which a terminal that takes no more input is tried again [ns].
 const FULL_NS: u64 = 10_000_000;
+/// Time that it takes to wake up, about [ns]: the driver is woken as much earlier, and looks at the clock until then.
+const WAKE_NS: u64 = 50_000;
+/// Time before the key that begins an interaction at which its accounts are opened [ns]. To read them takes some tenths of a
+/// millisecond, which would be part of every response.
+const AHEAD_NS: u64 = 2_000_000;
 
 /// Progress of a play.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
@@ -182,7 +189,11 @@ pub fn drive(
         recent: (0.0, 0),
         outcome: Outcome::default(),
     };
-    driver.run(sink, observe)
+    // A timer may otherwise wake the driver 50 us after a key is due.
+    let _ = set_current_timer_slack(NonZeroU64::new(1));
+    let outcome = driver.run(sink, observe);
+    let _ = set_current_timer_slack(None);
+    outcome
 }
 
 /// Raises the soft limit of open files, often 1024, because each user needs one. If it cannot be raised,
@@ -252,7 +263,7 @@ impl Driver<'_> {
     /// Waits until `until_ns` or until a terminal or the nursery has something to read.
     fn wait(&self, until_ns: u64, events: &mut Vec<epoll::Event>) -> Result<(), TerminalsError> {
         let remedy = "start the play again";
-        let left_ns = until_ns.saturating_sub(nanoseconds(ClockId::Monotonic));
+        let left_ns = until_ns.saturating_sub(nanoseconds(ClockId::Monotonic)).saturating_sub(WAKE_NS);
         // epoll_wait has a resolution of milliseconds; poll on the set itself has one of nanoseconds.
         let timeout =
             Timespec { tv_sec: (left_ns / 1_000_000_000) as i64, tv_nsec: (left_ns % 1_000_000_000) as i64 };
@@ -342,7 +353,13 @@ impl Driver<'_> {
         // Of an input that was due before the user could type it, the time before is not the driver's.
         seat.ready_ns = now_ns;
         let first_ns = seat.key_ns();
-        self.due.push(Reverse((first_ns, seat_index)));
+        self.queue_key(seat_index, first_ns);
+    }
+
+    /// Queues the next key of a user, or before it the opening of accounts.
+    fn queue_key(&mut self, seat_index: usize, at_ns: u64) {
+        let ahead_ns = if self.seats[seat_index].opens(at_ns) { AHEAD_NS } else { 0 };
+        self.due.push(Reverse((at_ns.saturating_sub(ahead_ns), seat_index)));
     }
 
     /// Sends every input that is due.
@@ -361,13 +378,17 @@ impl Driver<'_> {
     fn send(&mut self, seat_index: usize) -> Result<(), TerminalsError> {
         let population = self.population(nanoseconds(ClockId::Monotonic));
         let seat = &self.seats[seat_index];
-        let (Some(_), Some(input), Phase::Thinking) = (&seat.terminal, &seat.input, &seat.phase) else {
+        if seat.terminal.is_none() || !matches!(seat.phase, Phase::Thinking) {
             return Ok(());
-        };
+        }
+        let key_ns = seat.key_ns();
         // Before the key that begins the interaction: the shell may be at work before the write returns.
-        let begins = input.typed_at(seat.due_ns, nanoseconds(ClockId::Monotonic)) == input.line.len();
-        if begins && seat.accounts.is_some() && !matches!(input.ending, Ending::Nothing) {
+        if seat.opens(key_ns.max(nanoseconds(ClockId::Monotonic))) {
             self.open_accounts(seat_index);
+            if key_ns > nanoseconds(ClockId::Monotonic) {
+                self.due.push(Reverse((key_ns, seat_index)));
+                return Ok(());
+            }
         }
         let seat = &mut self.seats[seat_index];
         let (Some(terminal), Some(input)) = (&seat.terminal, &seat.input) else { return Ok(()) };
@@ -388,7 +409,7 @@ impl Driver<'_> {
         if seat.typed < length {
             // The next key; or the same, where the terminal is full.
             let next_ns = if written < wanted { sent_ns + FULL_NS } else { seat.key_ns() };
-            self.due.push(Reverse((next_ns, seat_index)));
+            self.queue_key(seat_index, next_ns);
             return Ok(());
         }
         self.sent(seat_index, sent_ns, population);

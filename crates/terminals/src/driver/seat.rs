@@ -56,6 +56,8 @@ pub(super) struct Seat {
     pub accounts: Option<Accounts>,
     /// Totals before the last key of the current input.
     pub before: Option<Totals>,
+    /// These totals were read for the current input, or could not be.
+    pub is_open: bool,
     /// Completed interaction whose shell may still be at work behind its prompt, with the totals before it.
     pub settling: Option<(Interaction, Totals)>,
     /// Report that arrived before the driver read its prompt.
@@ -81,7 +83,16 @@ impl Seat {
         self.time_out_ns = input.time_out_ns;
         self.input = Some(input);
         self.typed = 0;
+        self.is_open = false;
         self.phase = Phase::Thinking;
+    }
+
+    /// True if the accounts are to be opened before a key at `at_ns`: it begins an interaction.
+    pub fn opens(&self, at_ns: u64) -> bool {
+        let begins = |input: &Input| {
+            !matches!(input.ending, Ending::Nothing) && input.typed_at(self.due_ns, at_ns) == input.line.len()
+        };
+        !self.is_open && self.accounts.is_some() && self.input.as_ref().is_some_and(begins)
     }
 
     /// Instant at which the next key of the input is due.
