@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -156,6 +157,22 @@ def test_the_page_says_the_answer_in_three_sentences(study: MachineStudy) -> Non
     assert "they are what limits" in limit
     assert "4 of 4 in the second half" in model
     assert all("nan" not in text and "None" not in text for text in (fit, limit, model))
+
+
+@pytest.mark.parametrize(
+    ("share", "is_told", "says"), [(0.05, True, ""), (0.2, True, "left"), (0.9, False, "not told")]
+)
+def test_a_machine_that_others_used_is_said_to_be_so_first(
+    study: MachineStudy, share: float, is_told: bool, says: str
+) -> None:
+    machine = replace(study.measured.machine, background=share * made.CPUS)
+    document = page.document(replace(study, _measured=replace(study.measured, machine=machine)))
+    first = document.findings[0].text
+    assert ("the machine was not free" in first) == bool(says)
+    assert says in first
+    texts = [finding.text for finding in document.findings], document.sections[0].summary
+    assert [any(re.match(r"\d+ users fit", text) for text in some) for some in texts] == [is_told, is_told]
+    assert any("other work among it" in finding.text for finding in document.findings) == bool(says)
 
 
 @pytest.fixture(scope="module")

@@ -35,6 +35,8 @@ ALIKE = 1.25
 """Ratio within which the interval of a change must lie for there to be hardly any."""
 OTHERS = 0.1
 """Share of the CPU capacity from which on other work disturbs a study."""
+OTHERS_MOST = 0.5
+"""Share from which on nothing is said of how many users fit."""
 FEW_S = 20.0
 """Time at one number of users below which a play is only a trial."""
 
@@ -78,8 +80,9 @@ def _range(study: MachineStudy) -> str:
 
 def _findings(study: MachineStudy) -> Iterator[Finding]:
     """The answer in three sentences, and what the reader must beware of."""
-    found = study.size.found
-    yield Finding(next(iter(words.sentences(found))), section=RESPONSE)
+    yield from _disturbed(study)
+    if not _is_hidden(study):
+        yield Finding(next(iter(words.sentences(study.size.found))), section=RESPONSE)
     yield Finding(_what_limits(study), section=CAPACITY)
     yield Finding(prediction.how_well(study.checked), section=prediction.NAME)
     refused_ = [level for level in study.levels if level.problem and level.response is None]
@@ -98,15 +101,29 @@ def _findings(study: MachineStudy) -> Iterator[Finding]:
             tone="warning",
         )
     yield from _drifted(study)
+
+
+def _is_hidden(study: MachineStudy) -> bool:
+    """True if others, for whom users wait, used so much that the study's users were a part of the load."""
+    return study.measured.machine.background > OTHERS_MOST * study.design.cpus
+
+
+def _disturbed(study: MachineStudy) -> Iterator[Finding]:
+    """First, because it bears on every figure: others were at work meanwhile."""
     others = study.measured.machine.others
-    if others > OTHERS * study.design.cpus:
-        yield Finding(
-            f"Other work used {shown.number(others)} of {shown.count(study.design.cpus, 'CPU')} meanwhile: "
-            "these are the figures of a machine that was not free. Run the study where nobody else is at "
-            "work.",
-            section=CAPACITY,
-            tone="warning",
-        )
+    if others <= OTHERS * study.design.cpus:
+        return
+    means = (
+        "so how many users fit is not told"
+        if _is_hidden(study)
+        else "so these are the figures of what they left"
+    )
+    yield Finding(
+        f"Other work used {shown.number(others)} of {shown.count(study.design.cpus, 'CPU')} meanwhile: "
+        f"the machine was not free, {means}. Run the study where nobody else is at work.",
+        section=CAPACITY,
+        tone="warning",
+    )
 
 
 def _what_limits(study: MachineStudy) -> str:
@@ -131,7 +148,9 @@ def _what_limits(study: MachineStudy) -> str:
         else f" and complete {shown.estimate(last.throughput.with_unit(''))} interactions per second"
     )
     limit = (
-        "they are what limits"
+        "other work among it, they are what limits"
+        if last.busy >= SATURATED and study.measured.machine.others > OTHERS * study.design.cpus
+        else "they are what limits"
         if last.busy >= SATURATED
         else "they are not saturated, so what limits beyond was not reached"
     )
@@ -169,8 +188,11 @@ def _label(level: Level) -> str:
 
 def _response(study: MachineStudy) -> Section:
     found = study.size.found
-    # What other rules would say is the question of `thinktime size`.
-    summary = [*words.sentences(replace(found, rules=())), *_at_thirty_seconds(study)]
+    if _is_hidden(study):
+        summary = [finding.text for finding in _disturbed(study)]
+    else:
+        # What other rules would say is the question of `thinktime size`.
+        summary = [*words.sentences(replace(found, rules=())), *_at_thirty_seconds(study)]
     table = Table.of(
         study.levels,
         Col("users", _label),
