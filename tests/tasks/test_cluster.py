@@ -1,8 +1,10 @@
 """Experiments on a real cluster of Dask: the same bits, whatever dies; other versions are refused."""
 
+import gc
 import hashlib
 import subprocess
 import sys
+import warnings
 from dataclasses import replace
 from functools import partial
 
@@ -20,6 +22,19 @@ from thinktime.studies.study import run as run_study
 from thinktime.tasks import cluster as clusters
 from thinktime.tasks import identity as identities
 from thinktime.tasks.cluster import Cluster
+
+# Dask drops sockets whose other end was killed or is restarted, and leaves it to Python to close them.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+
+
+@pytest.fixture(autouse=True)
+def _dropped_sockets():
+    """Sockets that Dask has dropped are closed here, and not in the middle of another test."""
+    yield
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "unclosed <socket", ResourceWarning)
+        gc.collect()
+
 
 TEXT = """
 system = "apl360"
