@@ -147,10 +147,9 @@ def _what_limits(study: MachineStudy) -> str:
         if last.throughput is None
         else f" and complete {shown.estimate(last.throughput.with_unit(''))} interactions per second"
     )
+    among = "other work among it, " if any(_disturbed(study)) else ""
     limit = (
-        "other work among it, they are what limits"
-        if last.busy >= SATURATED and study.measured.machine.others > OTHERS * study.design.cpus
-        else "they are what limits"
+        f"{among}they are what limits"
         if last.busy >= SATURATED
         else "they are not saturated, so what limits beyond was not reached"
     )
