@@ -153,7 +153,12 @@ def interval(estimate: Estimate, chosen: Scale) -> str:
     high = None if estimate.high is None else estimate.high / chosen.factor
     ends = [end for end in (low, high) if end is not None and math.isfinite(end) and end != value]
     if not ends:
-        return number(value)
+        alone = number(value)
+        if (low is None) == (high is None):
+            return alone
+        # The extreme of a few observations is the only end that they give: the other stays open.
+        first, last = (ABSENT if end is None else alone for end in (low, high))
+        return f"{alone}{SPACE}({first}{SPACE}to{SPACE}{last})"
     half = sum(abs(end - value) for end in ends) / len(ends)
     # An interval far below the value is an artefact of constant data, not a reason for ten digits.
     places = min(decimals(half, 2), 12, decimals(max(abs(value), half), SIGNIFICANT_MAX))

@@ -75,6 +75,14 @@ def test_a_heavy_class_can_be_left_out_of_the_mean(log_of):
     assert any("for all but fortran" in text for text in shown.summary)
 
 
+@pytest.mark.parametrize(("n", "says"), [(1, False), (9, False), (10, True)])
+def test_few_responses_get_no_sentence_about_the_slowest_tenth(log_of, n, says):
+    made, _ = answers(n)
+    first, *_ = section(response.analyse(log_of(interactions=made))).summary
+    assert ("one in ten took longer than" in first) == says
+    assert ("too few to tell" in first) != says
+
+
 def test_a_class_that_nobody_used_cannot_be_left_out(log_of):
     made, _ = answers(20)
     with pytest.raises(InputError, match="without: cobol: there is no such class; there are: edm, fortran"):

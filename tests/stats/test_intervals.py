@@ -18,8 +18,9 @@ from thinktime.stats.estimate import Estimate
 from thinktime.stats.regression import bootstrap
 from thinktime.stats.regression.least_squares import LeastSquares
 from thinktime.stats.regression.long_run import LongRunErrors
-from thinktime.stats.samples import proportion, quantile
+from thinktime.stats.samples import order_statistics, proportion, quantile
 from thinktime.stats.series import batch_means, moments
+from thinktime.stats.series.shares import quantile_in_time
 
 FALSE_ALARM = 1e-4
 
@@ -138,6 +139,21 @@ def test_quantile_interval_covers_whatever_the_distribution(n, q):
         result = quantile(random.exponential(size=n), q)
         hits += (result.low is None or result.low <= truth) and (result.high is None or truth <= result.high)
     assert hits >= least_hits(runs, 0.95)
+
+
+@pytest.mark.parametrize("estimate", [quantile, quantile_in_time])
+def test_quantile_interval_holds_its_point_however_few_the_observations(estimate):
+    """Interpolated between the largest two of a few, the point can lie below the largest: the lower end."""
+    random, outside = np.random.default_rng(8), 0
+    for n in range(1, 40):
+        for q in (0.01, 0.5, 0.9, 0.99):
+            values = random.exponential(size=n)
+            found = estimate(values, q)
+            assert found.low is None or found.low <= found.value
+            assert found.high is None or found.value <= found.high
+            low, _ = order_statistics(float(n), q, 0.95)
+            outside += low is not None and np.sort(values)[int(low) - 1] > found.value
+    assert outside, "no case was one in which the order statistics leave the point out"
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,7 @@ def test_what_fits_or_had_not_begun_is_left_out() -> None:
 def test_too_few_configurations_that_swap_are_no_answer() -> None:
     found = analyse(Measured.of(CONDITIONS, [row(*levels, 100.0) for levels in LEVELS[:3]]))
     assert isinstance(found, NotApplicable)
-    assert "3 configurations swapped" in found.reason
+    assert "3\N{NO-BREAK SPACE}configurations swapped and could be measured" in found.reason
     assert "`thinktime lab swap`" in page.not_applicable(found).findings[0].text
 
 

@@ -23,7 +23,7 @@ def quantile(values: ArrayLike, q: float, level: float = 0.95) -> Estimate:
     covers it with probability :math:`P(l \le B < u) \ge` `level`, each tail having at most half of the
     rest (David and Nagaraja, *Order Statistics*, 7.1). The interval assumes no distribution. An end that
     would need an order statistic beyond the sample is None: the data cannot bound it. The point is
-    interpolated linearly (Hyndman and Fan's definition 7).
+    interpolated linearly (Hyndman and Fan's definition 7), and belongs to the interval (`around`).
 
     Parameters
     ----------
@@ -45,10 +45,14 @@ def quantile(values: ArrayLike, q: float, level: float = 0.95) -> Estimate:
     q, level = arguments.number(q, "q", low=0.0, high=1.0), arguments.level(level)
     n = len(data)
     places = order_statistics(float(n), q, level)
-    low = None if places[0] is None else float(data[math.floor(places[0]) - 1])
-    high = None if places[1] is None else float(data[math.ceil(places[1]) - 1])
+    value = float(np.quantile(data, q))
+    low, high = around(
+        value,
+        None if places[0] is None else float(data[math.floor(places[0]) - 1]),
+        None if places[1] is None else float(data[math.ceil(places[1]) - 1]),
+    )
     return Estimate(
-        value=float(np.quantile(data, q)),
+        value=value,
         low=low,
         high=high,
         n=n,
@@ -56,6 +60,15 @@ def quantile(values: ArrayLike, q: float, level: float = 0.95) -> Estimate:
         level=level,
         caveat=open_end(n, q, level, (low, high)),
     )
+
+
+def around(value: float, low: float | None, high: float | None) -> tuple[float | None, float | None]:
+    """Ends of the interval of a quantile, moved out to the point where they leave it out.
+
+    A point interpolated between the largest two of a few observations can lie below the lower end, which is
+    the largest. A wider interval covers at least as often; one without its point contradicts itself.
+    """
+    return None if low is None else min(low, value), None if high is None else max(high, value)
 
 
 def order_statistics(n: float, q: float, level: float) -> tuple[float | None, float | None]:

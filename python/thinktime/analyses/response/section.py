@@ -100,10 +100,12 @@ def _sentences(result: Response) -> list[str]:
     overall = result.overall
     sentences = []
     if overall.response is not None:
+        answered, half = overall.response.n, shown.quantity(overall.response.p50.value, "s")
         sentences.append(
-            "Half of the inputs were answered within "
-            f"{shown.quantity(overall.response.p50.value, 's')}, one in ten "
-            f"took longer than {shown.quantity(overall.response.p90.value, 's')}."
+            f"{shown.count(answered, 'input')} answered: too few to tell how long users wait."
+            if few(answered)
+            else f"Half of the inputs were answered within {half}, one in ten took longer than "
+            f"{shown.quantity(overall.response.p90.value, 's')}."
         )
     reliable = [group for group in result.by_population if group.response and not few(group.response.n)]
     if len(reliable) > 1:

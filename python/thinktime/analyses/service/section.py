@@ -129,15 +129,18 @@ def extended(section: Section, result: ServiceFit | NotApplicable) -> Section:
 
 # Service times
 
+HUNDRED = 100
+"""Number of interactions below which none of them stands for one in a hundred."""
+
 
 def _sentences(result: Service) -> list[str]:
     overall = result.overall
     variation = shown.estimate(overall.coefficient_of_variation)
     compared = "more uneven than" if result.heavier_than_exponential else "not shown to be more uneven than"
+    longest = f", one in a hundred more than {shown.quantity(overall.p99.value, 's')}"
     sentences = [
         f"The mean interaction received {shown.estimate(overall.mean)} of CPU time, the median one "
-        f"{shown.quantity(overall.p50.value, 's')}, one in a hundred more than "
-        f"{shown.quantity(overall.p99.value, 's')}.",
+        f"{shown.quantity(overall.p50.value, 's')}{longest if overall.p99.n >= HUNDRED else ''}.",
         f"The coefficient of variation is {variation}: {compared} an exponential distribution.",
     ]
     if result.concentration:

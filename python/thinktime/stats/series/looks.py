@@ -316,10 +316,11 @@ class Quantiles(Request[Piece, "tuple[Estimate, ...]"]):
         if not self._found or self._search is None:
             return ()
         at = self._search.found
-        return tuple(
-            ends.estimate(value, [None if place is None else at[place] for place in ends.places])
-            for value, ends in zip(self._found, self._ends, strict=True)
-        )
+        results = []
+        for value, ends in zip(self._found, self._ends, strict=True):
+            low, high = (None if place is None else at[place] for place in ends.places)
+            results.append(ends.estimate(value, (low, high)))
+        return tuple(results)
 
 
 def _around(n: int, q: float) -> tuple[tuple[int, int], float]:

@@ -153,7 +153,8 @@ def quantile_in_time(values: ArrayLike, q: float, level: float = 0.95) -> Estima
     value = float(np.quantile(data, q))
     ends = QuantileEnds.of(*_batched((data <= value).astype(np.float64)), q, level)
     ordered = np.sort(data)
-    return ends.estimate(value, [None if place is None else float(ordered[place]) for place in ends.places])
+    low, high = (None if place is None else float(ordered[place]) for place in ends.places)
+    return ends.estimate(value, (low, high))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,12 +195,13 @@ class QuantileEnds:
         )
         return cls(q=q, level=level, n=n, number=number, places=(low, high), caveat=found.caveat)
 
-    def estimate(self, value: float, ends: Sequence[float | None]) -> Estimate:
-        """Estimate with the observations in `places` as ends."""
+    def estimate(self, value: float, ends: tuple[float | None, float | None]) -> Estimate:
+        """Estimate with the observations in `places` as ends, and the point between them."""
+        low, high = samples.around(value, *ends)
         return Estimate(
             value=value,
-            low=ends[0],
-            high=ends[1],
+            low=low,
+            high=high,
             n=self.n,
             method="order statistics, effective number of observations",
             level=self.level,

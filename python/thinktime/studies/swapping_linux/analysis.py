@@ -1,10 +1,8 @@
 """Each configuration predicted from the others, by the models of 1983; and what the kernel does instead.
 
-In the words of the models: Tblock is the time of one page, for a file request is one; Tswap is half the
-time that
-all pages of a process take in one direction, since the device reads and writes at once: an image in and
-one out
-occupy it together for the time of one.
+In the words of the models: Tblock is the time of one page, for a file request is one; Tswap is half the time
+that all pages of a process take in one direction, since the device reads and writes at once: an image in and
+one out occupy it together for the time of one.
 """
 
 from __future__ import annotations
@@ -15,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from thinktime import notation
 from thinktime.errors import InputError
 from thinktime.models.swapping import disk_bound, response_time
 from thinktime.models.swapping.assumptions import UTILISATION_LEAST
@@ -195,7 +194,8 @@ def analyse(measured: Measured, times: Times | None = None) -> SwappingStudy | N
     swapping = [one for one in settled if one.swaps]
     if len(swapping) < LEAST:
         return NotApplicable(
-            f"{len(swapping)} configurations swapped and were measured, and at least {LEAST} are needed",
+            f"{notation.count(len(swapping), 'configuration')} swapped and could be measured, and at least "
+            f"{LEAST} are needed",
             "run more of them with `thinktime lab swap`, with less memory, more processes, or for a longer "
             "time",
         )

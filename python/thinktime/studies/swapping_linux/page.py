@@ -27,7 +27,7 @@ from thinktime.studies.swapping_linux.analysis import (
 from thinktime.studies.swapping_linux.data import Configuration
 
 TITLE = "How well does a swapping model of 1983 hold for a kernel that pages?"
-HOW, WHY, THEN, LIMITS = "swapping-how-well", "swapping-why", "swapping-1983", "swapping-limits"
+HOW, WHY, THEN, LIMITS = "swapping-predictions", "swapping-why", "swapping-1983", "swapping-limits"
 MIB = 1 << 20
 OTHERS = 0.05
 """Part of what is written that others had on the device from which on they disturb a run."""
