@@ -16,7 +16,7 @@ STATES: Mapping[str, str] = {
     # States of a processor.
     "user": "user",
     "user programs": "user",
-    "user programs at low priority": "nice",
+    "user programs at a raised nice value": "nice",
     "useful": "user",
     "useful, simulated": "user",
     "system": "system",

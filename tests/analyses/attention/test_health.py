@@ -117,7 +117,7 @@ def hidden(tables):
 WRONG = {
     "contended": (contended, {"held_up", "cpu_wait"}, "While alice used 1.8 of 2 CPUs"),
     "niced": (niced, {"low_priority"}, "at low priority (nice)"),
-    "niced_much": (niced_much, {"low_priority"}, "At nice 10 or more"),
+    "niced_much": (niced_much, {"low_priority"}, "at low priority (nice 10 or more), which took"),
     "stolen": (of_samples("steal_s", np.full(INTERVALS, 0.2)), {"stolen"}, "The hypervisor gave"),
     "memory pressure": (
         of_samples("psi_memory_some_s", np.full(INTERVALS, 0.03)),

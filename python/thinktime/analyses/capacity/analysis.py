@@ -37,7 +37,7 @@ GAUGES = ("users", "eligible_mean")
 NO_EVENT = ("base", "user_time")
 LABELS = {
     "user_s": "user",
-    "nice_s": "user, at low priority",
+    "nice_s": "user, at a raised nice value",
     "system_s": "system, for processes",
     "irq_s": "hardware interrupts",
     "softirq_s": "soft interrupts",

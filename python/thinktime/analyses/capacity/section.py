@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 TITLE = "Where did the CPU capacity go?"
 STATES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("user programs", ("user",)),
-    ("user programs at low priority", ("nice",)),
+    ("user programs at a raised nice value", ("nice",)),
     ("system", ("system",)),
     ("interrupts", ("irq", "softirq")),
     ("taken by the hypervisor", ("steal",)),

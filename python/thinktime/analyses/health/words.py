@@ -101,14 +101,15 @@ def _io_pressure(
 
 
 def _low_priority(full: float, full_without: float, share: float | None, seen: bool) -> str:
+    work = "nice 10 or more" if seen else "nice"
     text = (
         f"The CPUs were full in {_percent(full)} of the intervals, in {_percent(full_without)} even without "
-        f"the work at low priority (nice), which took {_percent(share)} of the CPU time."
+        f"the work at low priority ({work}), which took {_percent(share)} of the CPU time."
     )
     if seen:
         return (
-            f"{text} At nice 10 or more, it leaves at least nine tenths of a CPU to other work of its own "
-            "session or control group; to that of others, the kernel may leave no more than a fair share."
+            f"{text} It leaves at least nine tenths of a CPU to other work of its own session or control "
+            "group; to that of others, the kernel may leave no more than a fair share."
         )
     return (
         f"{text} Other work displaces it nearly wholly at nice 19 and hardly at nice 1; the kernel counts "
