@@ -51,6 +51,23 @@ def test_candidates_without_a_cost_enter_in_few_logs_under_correlation():
     assert plain > most
 
 
+def test_what_is_rejected_did_not_reach_the_probability_that_is_stated():
+    """Also where few bursts leave few degrees of freedom, and F alone would look significant."""
+    random, large = np.random.default_rng(7), 0
+    for _ in range(40):
+        burst = np.zeros(90)
+        burst[random.integers(80) : 90] = 1.0
+        rates = np.exp(0.5 * following(random, 90, 2, 0.9))
+        x = np.column_stack([np.ones(90), burst * np.exp(random.normal(size=90)), rates])
+        y = 2.0 * x[:, 1] * (1 + 0.5 * random.normal(size=90)) + following(random, 90, 1, 0.9)[:, 0]
+        found = chosen(x, y)
+        assert all(entry.p <= 0.05 for entry in found.entries)
+        for column in found.rejected:
+            assert column.competes or column.p > found.p_to_enter == 0.05 / 3
+            large += column.f > 8.0
+    assert large, "no column was rejected whose F is that of p = 0.005 with many degrees of freedom"
+
+
 def test_columns_that_move_together_are_one_group_and_others_are_not():
     random = np.random.default_rng(2)
     rates = np.exp(0.5 * following(random, 300, 3, 0.5))

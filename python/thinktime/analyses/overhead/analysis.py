@@ -456,8 +456,10 @@ def _left_out(regression: Regression) -> tuple[LeftOut, ...]:
             reason = Caveat("competes", target=design.target.label, f=rejected.f)
         elif rejected.tolerance < 1.0 / INFLATED:
             reason = Caveat("moves_together", tolerance=rejected.tolerance)
+        elif regression.choice.p_to_enter is None:
+            reason = Caveat("explains_too_little", f=rejected.f)
         else:
-            reason = Caveat("explains_nothing_more", f=rejected.f)
+            reason = Caveat("may_be_chance", p=rejected.p, to_enter=regression.choice.p_to_enter)
         left_out.append(
             LeftOut(
                 request=item.name,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from thinktime.documents import format as shown
+from thinktime.documents.wording import p_value
 from thinktime.stats.estimate import Caveat
 
 REASONS: Mapping[str, Callable[..., str]] = {
@@ -23,7 +24,10 @@ REASONS: Mapping[str, Callable[..., str]] = {
         f"is negatively associated with {target} (F = {f:.2g}): it competes for the CPU rather than "
         "causing work"
     ),
-    "explains_nothing_more": lambda f: f"explains nothing more (F = {f:.2g})",
+    "explains_too_little": lambda f: f"explains less than was asked for (F = {f:.2g})",
+    "may_be_chance": lambda p, to_enter: (
+        f"is not shown to explain more ({p_value(p)}, above {shown.probability(to_enter)})"
+    ),
     "combination": lambda log="": f"is a combination of the others{log and ' in '}{log}",
     "not_counted": lambda log="this log": f"not counted in {log}",
 }

@@ -154,10 +154,11 @@ def _reliability(result: Overhead) -> Iterator[str]:
         if _width(cost.textbook) and cost.seconds.low is not None
     ]
     if ratios:
+        least, most = (shown.number(one, 2) for one in (min(ratios), max(ratios)))
+        times = least if least == most else f"{least} to {most}"
         yield (
-            f"The intervals that allow for correlated errors are {shown.number(min(ratios), 2)} to "
-            f"{shown.number(max(ratios), 2)} times as wide as the textbook's (correlation of successive "
-            f"residuals {shown.number(result.autocorrelation)})."
+            f"The intervals that allow for correlated errors are {times} times as wide as the textbook's "
+            f"(correlation of successive residuals {shown.number(result.autocorrelation)})."
         )
     if result.stability is not None:
         test = result.stability.robust

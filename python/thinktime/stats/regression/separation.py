@@ -42,6 +42,8 @@ class Unchosen:
     column: int
     f: float | None
     """Its F given the entries; None where they determine it."""
+    p: float | None
+    """p of that F, whose degrees of freedom are few where errors are correlated."""
     tolerance: float
     """Fraction of its variance that the entries do not explain, 0 to 1."""
     competes: bool
@@ -54,6 +56,8 @@ class Choice:
 
     entries: tuple[Entry, ...]
     rejected: tuple[Unchosen, ...]
+    p_to_enter: float | None
+    """Largest p at which a column enters; None where its F decides."""
 
 
 def choose(
@@ -118,6 +122,7 @@ def choose(
     return Choice(
         entries=tuple(entries),
         rejected=tuple(_unchosen(tests, chosen, column, enters) for column in left if column not in grouped),
+        p_to_enter=LEVEL / len(candidates) if least is None and candidates else None,
     )
 
 
@@ -214,15 +219,15 @@ def strongest_negative(rows: LeastSquares, errors: LongRunErrors, order: Sequenc
     candidates = [column for column in order if column != 0]
     found = [(tests(candidates, column), column) for column in candidates]
     negative = [
-        (test.f, column)
+        (test.f, test.p, column)
         for test, column in found
         if test.coefficient < 0.0 and test.p <= LEVEL / len(candidates)
     ]
     if not negative:
         return None
-    f, column = max(negative)
+    f, p, column = max(negative)
     others = [item for item in candidates if item != column]
-    return Unchosen(column=column, f=f, tolerance=tests.tolerance(others, column), competes=True)
+    return Unchosen(column=column, f=f, p=p, tolerance=tests.tolerance(others, column), competes=True)
 
 
 def _groups(
@@ -254,6 +259,7 @@ def _unchosen(tests: _Tests, chosen: list[int], column: int, enters: Callable[[_
     return Unchosen(
         column=column,
         f=test.f if tolerance >= TOLERANCE else None,
+        p=test.p if tolerance >= TOLERANCE else None,
         tolerance=tolerance,
         competes=test.coefficient < 0.0 and enters(test),
     )
