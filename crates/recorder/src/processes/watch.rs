@@ -6,7 +6,8 @@ use std::io;
 use serde_json::{Value as Json, json};
 
 use super::census::{Census, Surroundings};
-use super::exits::{Departures, Exits};
+use super::departures::Departures;
+use super::exits::Exits;
 use super::iterator::ThreadIterator;
 use super::listing::Listing;
 use super::procfs::Procfs;
