@@ -9,7 +9,8 @@ import pytest
 from known_logs import starts
 
 from thinktime.analyses.disks.analysis import analyse
-from thinktime.analyses.disks.intervals import Intervals, Piece, Reading
+from thinktime.analyses.disks.formulas import Piece, Reading
+from thinktime.analyses.disks.intervals import Intervals
 from thinktime.analyses.disks.result import Maker
 from thinktime.analyses.disks.section import section
 from thinktime.errors import InputError

@@ -13,7 +13,7 @@ import pytest
 
 import thinktime
 from thinktime.cli import COMMANDS, run
-from thinktime.cli.catalogue import Command, program
+from thinktime.cli.program.catalogue import Command, program
 
 CODE = "import sys; sys.argv[0] = 'thinktime'; from thinktime.cli import main; main()"
 ALL = {command.name: command for command in program().walk()}

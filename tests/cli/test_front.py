@@ -12,9 +12,9 @@ import pytest
 import typer
 
 from thinktime.cli import COMMANDS, run
-from thinktime.cli.catalogue import program
 from thinktime.cli.program import front
 from thinktime.cli.program.application import application
+from thinktime.cli.program.catalogue import program
 from thinktime.cli.program.plain import PlainGroup
 
 CODE = "import sys; sys.argv[0] = 'thinktime'; from thinktime.cli import main; main()"

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from thinktime.cli import run
-from thinktime.cli.catalogue import program
 from thinktime.cli.man import file_name
+from thinktime.cli.program.catalogue import program
 
 ALL = list(program().walk())
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from thinktime.documents import charts
-from thinktime.documents.charts import Axis
+from thinktime.documents.charts import estimated
+from thinktime.documents.charts.axis import Axis
 from thinktime.documents.document import Col, Cols, Column, Key, Table
 from thinktime.documents.series import Point, Series
 from thinktime.documents.wording import worded
@@ -100,7 +100,7 @@ def test_curves_carry_points_laid_over_them():
         == len(line.curves(Axis("users"), y)()["layer"]) + 1
     )
     counted = Axis("users", ticks=(1.0, 2.0), format=",d")
-    assert line.curves(Axis("users"), y)() == charts.curves(line.rows(), line.keys, counted, y)
+    assert line.curves(Axis("users"), y)() == estimated.curves(line.rows(), line.keys, counted, y)
 
 
 def test_course_of_a_curve_skips_points_with_little_data():

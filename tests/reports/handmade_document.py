@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from thinktime.documents import charts
+from thinktime.documents.charts import estimated
+from thinktime.documents.charts.axis import Axis
 from thinktime.documents.document import Column, Document, Figure, Finding, Highlight, Key, Section, Table
 from thinktime.stats.estimate import Estimate
 
@@ -58,11 +59,11 @@ def figure(name: str) -> Figure:
         Key("regression", colour="regression", shape="circle"),
         Key("direct", colour="direct", shape="diamond"),
     )
-    axis = charts.Axis.logarithmic("cost", [3.9e-6, 389e-6], "s")
+    axis = Axis.logarithmic("cost", [3.9e-6, 389e-6], "s")
     return Figure(
         name=name,
         title=f"Costs {HOSTILE}",
-        chart=partial(charts.dots, rows, series, axis),
+        chart=partial(estimated.dots, rows, series, axis),
         data=table(f"{name}-data"),
         alt=HOSTILE,
     )

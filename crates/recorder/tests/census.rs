@@ -4,7 +4,7 @@ mod census_model;
 
 use proptest::prelude::*;
 use thinktime_recorder::processes::census::{Census, Key, Surroundings};
-use thinktime_recorder::processes::exits::Departures;
+use thinktime_recorder::processes::departures::Departures;
 use thinktime_recorder::processes::{By, Scan};
 
 use census_model::{Kernel, MS, Observer, TICK_NS};

@@ -14,7 +14,8 @@
 //! - [`accounts`]: what the programs of a shell took, read from outside;
 //! - [`shell`]: users who type the lines of a script to a real shell, here or over ssh;
 //! - [`user`]: the code of those processes, and measurements of the cost of a fork, page fault or context switch;
-//! - [`play`](mod@play): calibration, baseline and play, written to a log.
+//! - [`play`](mod@play): calibration, baseline and play, written to a log;
+//! - [`register`]: what a play leaves in the log, and its summaries.
 //!
 //! # Limitations
 //! The driver runs on the machine that it loads; its CPU time is measured and reported. Response times include
@@ -29,6 +30,7 @@ pub mod interval;
 pub mod load;
 pub mod nursery;
 pub mod play;
+pub mod register;
 pub mod shell;
 pub mod user;
 

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
-use thinktime_log::{Row, SharedWriter, TableId, Value, vocabulary};
+use thinktime_log::SharedWriter;
 use thinktime_quantities::Distribution;
 
-use crate::driver::interaction::{Interaction, schema, user_label, wall_offset_us};
+use crate::driver::interaction::{Interaction, user_label, wall_offset_us};
 use crate::driver::work::Synthetic;
 use crate::driver::{Observer, Outcome, Play, Progress, Verdict, drive};
 use crate::error::{Context, TerminalsError};
@@ -19,6 +19,7 @@ use crate::load::population::{Schedule, Users};
 use crate::load::workload::Workload;
 use crate::nursery::Nursery;
 use crate::nursery::message::{Program, Report};
+use crate::register::{Register, StepSummary, writer_of};
 use crate::user::compute::{Calibration, calibrate};
 use crate::user::direct::DirectCost;
 use crate::user::prototype;
@@ -289,25 +290,6 @@ pub fn rehearse(
     })
 }
 
-/// Summary of the interactions with one number of users.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct StepSummary {
-    /// Users who played.
-    pub users: u32,
-    /// Completed interactions whose input was due while this many users played.
-    pub n: usize,
-    /// Inputs without a complete reply at the end of the play.
-    pub unfinished: usize,
-    /// Mean response time [s]; `None` if nothing was completed.
-    pub response_mean_s: Option<f64>,
-    /// Median response time [s].
-    pub response_median_s: Option<f64>,
-    /// 95th percentile of the response time [s].
-    pub response_p95_s: Option<f64>,
-    /// Mean CPU time of an interaction [s].
-    pub service_mean_s: Option<f64>,
-}
-
 /// Result of a play.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Played {
@@ -414,14 +396,6 @@ fn wall_now_us() -> i64 {
     wall_offset_us() + (crate::user::compute::nanoseconds(rustix::time::ClockId::Monotonic) / 1000) as i64
 }
 
-/// The writer, for this thread alone.
-fn writer_of(
-    writer: &SharedWriter,
-) -> Result<std::sync::MutexGuard<'_, thinktime_log::LogWriter>, TerminalsError> {
-    // A writer whose other user panicked may hold half a block; nothing more can be written to this log.
-    writer.lock().map_err(|_| TerminalsError::nursery("lost its log: another writer of it has failed"))
-}
-
 /// Description of the play for the manifest; with `outcome` once it is over.
 fn facts(options: &PlayOptions, prepared: &Prepared, schedule: &Schedule, outcome: Option<&Outcome>) -> Json {
     let workload = &options.workload;
@@ -459,106 +433,6 @@ pub(crate) fn add_outcome(facts: &mut Json, outcome: Option<&Outcome>) {
         counts["sessions"] = json!(sessions);
         facts.insert("outcome".into(), counts);
     }
-}
-
-/// Appends interactions to the log and summarises them by the number of users.
-// Response times are kept, 8 bytes each: a play has some thousands, and their quantiles are exact.
-struct Register<'a> {
-    writer: &'a SharedWriter,
-    schema: thinktime_log::TableSchema,
-    interactions: TableId,
-    events: TableId,
-    by_users: BTreeMap<u32, Tally>,
-}
-
-/// Interactions with one number of users.
-#[derive(Default)]
-struct Tally {
-    responses_s: Vec<f64>,
-    service_s: f64,
-    served: usize,
-    unfinished: usize,
-}
-
-impl Register<'_> {
-    /// A register for the log of `writer`, with its tables declared.
-    fn open(writer: &SharedWriter, is_measured: bool) -> Result<Register<'_>, TerminalsError> {
-        let schema = schema(is_measured);
-        let mut locked = writer_of(writer)?;
-        let interactions = locked.declare(schema.clone())?;
-        let events = locked.declare(vocabulary::events())?;
-        // Other sources write to the log during the play: the lock is held for an append, no longer.
-        drop(locked);
-        Ok(Register { writer, schema, interactions, events, by_users: BTreeMap::new() })
-    }
-
-    /// Writes interactions and changes of the population, and counts the interactions.
-    fn append(
-        &mut self,
-        interactions: Vec<Interaction>,
-        changes: Vec<(i64, u32)>,
-    ) -> Result<(), TerminalsError> {
-        if interactions.is_empty() && changes.is_empty() {
-            return Ok(());
-        }
-        // Rows and events in one append: the log has both or neither.
-        let rows: Vec<Row> = interactions.iter().map(|interaction| interaction.row(&self.schema)).collect();
-        let events: Vec<Row> = changes.iter().map(|&change| population_event(change)).collect();
-        writer_of(self.writer)?.append(vec![(self.interactions, rows), (self.events, events)])?;
-        for interaction in &interactions {
-            let tally = self.by_users.entry(interaction.population).or_default();
-            match interaction.response_s() {
-                Some(response_s) => tally.responses_s.push(response_s),
-                None if interaction.waited => tally.unfinished += 1,
-                None => {}
-            }
-            if let Some(service_s) = interaction.service_s() {
-                tally.service_s += service_s;
-                tally.served += 1;
-            }
-        }
-        Ok(())
-    }
-
-    /// A summary for each number of users, ascending.
-    fn summaries(self) -> Vec<StepSummary> {
-        self.by_users
-            .into_iter()
-            .map(|(users, mut tally)| {
-                let n = tally.responses_s.len();
-                tally.responses_s.sort_by(f64::total_cmp);
-                // The smallest response time that at least this share of the interactions does not exceed.
-                let quantile = |share: f64| {
-                    let rank = (share * n as f64).ceil() as usize;
-                    tally.responses_s.get(rank.max(1) - 1).copied()
-                };
-                StepSummary {
-                    users,
-                    n,
-                    unfinished: tally.unfinished,
-                    response_mean_s: (n > 0).then(|| tally.responses_s.iter().sum::<f64>() / n as f64),
-                    response_median_s: quantile(0.5),
-                    response_p95_s: quantile(0.95),
-                    service_mean_s: (tally.served > 0).then(|| tally.service_s / tally.served as f64),
-                }
-            })
-            .collect()
-    }
-}
-
-/// Row of table `events` for a change of the number of users.
-fn population_event((time_us, users): (i64, u32)) -> Row {
-    vocabulary::events()
-        .columns
-        .iter()
-        .map(|column| match column.name.as_str() {
-            "time" => Value::Time(time_us),
-            "kind" => "population".into(),
-            "amount" => f64::from(users).into(),
-            "unit" => "user".into(),
-            _ => Value::Null,
-        })
-        .collect()
 }
 
 /// Costs of single requests on this machine, measured in a process like a user's.

@@ -119,27 +119,8 @@ def _arguments(accepts: Accepts) -> list[inspect.Parameter]:
 
 
 _OUTPUT = [
-    _parameter(
-        "output",
-        Annotated[
-            Path | None,
-            typer.Option(
-                "-o", "--output", metavar="FILE", help="Write to FILE; its ending chooses the format."
-            ),
-        ],
-        None,
-    ),
-    _parameter(
-        "form",
-        Annotated[
-            destination.Form | None,
-            typer.Option(
-                "--format",
-                help="By the ending of FILE, otherwise text; json and csv are unrounded, in SI units.",
-            ),
-        ],
-        None,
-    ),
+    _parameter("output", destination.AnswerFile, None),
+    _parameter("form", destination.AnswerForm, None),
     _parameter("force", Annotated[bool, typer.Option("--force", help="Overwrite existing files.")], False),
 ]
 """Options that every question has."""

@@ -31,7 +31,7 @@ from thinktime.cli import messages
 from thinktime.errors import InputError, offered
 
 if TYPE_CHECKING:
-    from thinktime.cli.catalogue import Command, Parameter
+    from thinktime.cli.program.catalogue import Command, Parameter
     from thinktime.documents.document import Section
 
 VARIABLE = "THINKTIME_CONFIG"
@@ -202,8 +202,8 @@ def command(
 
       THINKTIME_CONFIG=mine.toml thinktime config --format json
     """
-    from thinktime.cli.catalogue import program
     from thinktime.cli.destination import width
+    from thinktime.cli.program.catalogue import program
     from thinktime.documents.render import render_section
 
     settings = read()

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
 
 from thinktime.cli import messages
 from thinktime.documents import render
@@ -15,6 +17,29 @@ if TYPE_CHECKING:
     from thinktime.documents.document import Document, Section
 
 Form = render.Form
+# Options of commands that write a page, and of those that write the answer to one question.
+PageFile = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="File to write, or - for standard output; its ending chooses the format.",
+    ),
+]
+PageForm = Annotated[Form | None, typer.Option("--format", help="By the ending of FILE, otherwise text.")]
+PageForce = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
+AnswerFile = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="FILE", help="Write to FILE; its ending chooses the format."),
+]
+AnswerForm = Annotated[
+    Form | None,
+    typer.Option(
+        "--format", help="By the ending of FILE, otherwise text; json and csv are unrounded, in SI units."
+    ),
+]
+AnswerForce = Annotated[bool, typer.Option("--force", help="Overwrite FILE if it exists.")]
 SectionForm = Literal["text", "json", "csv"]
 """Format of a section: only documents become pages."""
 WIDTHS = (40, 200)

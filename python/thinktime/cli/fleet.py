@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -21,19 +20,9 @@ def command(
             autocompletion=completion.logs,
         ),
     ],
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="File to write, or - for standard output; its ending chooses the format.",
-        ),
-    ] = None,
-    form: Annotated[
-        destination.Form | None, typer.Option("--format", help="By the ending of FILE, otherwise text.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    output: destination.PageFile = None,
+    form: destination.PageForm = None,
+    force: destination.PageForce = False,
     level: Annotated[
         float, typer.Option("--level", min=0.5, max=0.999, help="Confidence of the intervals.")
     ] = 0.95,

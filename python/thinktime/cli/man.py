@@ -11,7 +11,7 @@ import typer
 
 from thinktime import __version__
 from thinktime.cli import messages
-from thinktime.cli.catalogue import Command, Parameter, program
+from thinktime.cli.program.catalogue import Command, Parameter, program
 from thinktime.errors import InputError, WorkError, offered
 
 ENVIRONMENT = (

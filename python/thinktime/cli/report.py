@@ -23,20 +23,9 @@ def command(
         list[Path],
         typer.Argument(metavar="LOG...", help="Folders of one or more logs.", autocompletion=completion.logs),
     ],
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="File to write, or - for standard output; its ending chooses the format.",
-        ),
-    ] = None,
-    form: Annotated[
-        destination.Form | None,
-        typer.Option("--format", help="By the ending of FILE, otherwise text."),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    output: destination.PageFile = None,
+    form: destination.PageForm = None,
+    force: destination.PageForce = False,
     everything: Annotated[
         bool | None,
         typer.Option(

@@ -130,15 +130,12 @@ def command(
         ),
     ] = None,
     what_if: WhatIfs = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Write to FILE; its ending chooses the format."),
-    ] = None,
+    output: destination.AnswerFile = None,
     form: Annotated[
         destination.Form | None,
         typer.Option("--format", help="By the ending of FILE, otherwise text; json and csv are unrounded."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite FILE if it exists.")] = False,
+    force: destination.AnswerForce = False,
 ) -> None:
     """Say how many users fit, what limits them, and what one more costs.
 

@@ -8,7 +8,7 @@ A section turns the result of one question into a `Section`. It declares each th
 
 Examples
 --------
->>> from thinktime.documents.charts import Axis
+>>> from thinktime.documents.charts.axis import Axis
 >>> from thinktime.documents.document import Col, Figure, Key, Section, Table
 >>> from thinktime.documents.series import Point, Series
 >>> from thinktime.documents.wording import worded

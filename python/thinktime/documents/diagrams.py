@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from thinktime.documents import charts
-from thinktime.documents.charts import Spec
+from thinktime.documents.charts import frame
+from thinktime.documents.charts.axis import Spec
 
 HEIGHT = 260
 HEADS = {(1, 0): "triangle-right", (-1, 0): "triangle-left", (0, 1): "triangle-up", (0, -1): "triangle-down"}
@@ -76,16 +76,16 @@ def diagram(boxes: Sequence[Box], arrows: Sequence[Arrow], width: float, height:
     layers.extend(_box(box, place, data) for box in boxes)
     spec = alt.layer(*layers).properties(height=HEIGHT).to_dict(validate=False)
     spec["autosize"] = {"type": "fit-x", "contains": "padding"}
-    return charts.finished(spec)
+    return frame.finished(spec)
 
 
 def _box(box: Box, place: Any, data: Any) -> Any:
     import altair as alt
 
     sides = {"left": box.x - 1, "right": box.x + 1, "low": box.y - 0.5, "high": box.y + 0.5}
-    frame = (
+    outline = (
         alt.Chart(data([sides]))
-        .mark_rect(fill="var(--card)", stroke=charts.colour(box.colour), strokeWidth=1.6, cornerRadius=4)
+        .mark_rect(fill="var(--card)", stroke=frame.colour(box.colour), strokeWidth=1.6, cornerRadius=4)
         .encode(x=place("x", "left"), x2=alt.X2("right:Q"), y=place("y", "low"), y2=alt.Y2("high:Q"))
     )
     base = alt.Chart(data([{"x": box.x, "y": box.y, "name": box.name, "figure": box.figure}])).encode(
@@ -93,4 +93,4 @@ def _box(box: Box, place: Any, data: Any) -> Any:
     )
     name = base.mark_text(dy=-7, fontSize=11, fontWeight=600).encode(text=alt.Text("name:N"))
     figure = base.mark_text(dy=9, fontSize=11, color="var(--quiet)").encode(text=alt.Text("figure:N"))
-    return frame + name + figure
+    return outline + name + figure

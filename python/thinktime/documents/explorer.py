@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from thinktime.documents import charts
-from thinktime.documents.charts import Axis, Spec
+from thinktime.documents.charts import frame
+from thinktime.documents.charts.axis import Axis, Spec
 from thinktime.documents.document import Col, Cols, Figure, Table
 
 HEIGHT = 270
@@ -194,7 +194,7 @@ def chart(rows: Mapping[str, Rows], ends: Mapping[str, float], x: Axis, y: Axis)
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         "datasets": {name: [dict(row) for row in values] for name, values in rows.items()},
         "params": [{"name": name, "value": value} for name, value in ends.items()],
-        "title": charts.above(y.title),
+        "title": frame.above(y.title),
         "height": HEIGHT,
         "autosize": {"type": "fit-x", "contains": "padding"},
         "layer": [
@@ -204,7 +204,7 @@ def chart(rows: Mapping[str, Rows], ends: Mapping[str, float], x: Axis, y: Axis)
             and (layer["encoding"].get("y", {}).get("field") != "upper" or "upper" in rows["curve"][0])
         ],
     }
-    return charts.finished(spec)
+    return frame.finished(spec)
 
 
 def _layers(x: Axis) -> Iterator[dict[str, Any]]:
@@ -218,14 +218,14 @@ def _layers(x: Axis) -> Iterator[dict[str, Any]]:
         drawn = {"type": kind, "clip": True, "color": colour, **mark}
         return {"data": {"name": name}, "mark": drawn, "encoding": encoding}
 
-    user, p90, system, memory = (charts.colour(name) for name in ("user", "p90", "system", "memory"))
+    user, p90, system, memory = (frame.colour(name) for name in ("user", "p90", "system", "memory"))
     dashed = {"strokeWidth": 1.6, "strokeDash": [6, 4]}
     place, value = along("x"), up("value")
     between = {"x": place, "y": up("low"), "y2": {"field": "high"}}
     yield layer("cliff", "rect", memory, {"x": place, "x2": {"field": "end"}}, opacity=0.14)
     yield layer("cliff", "rule", memory, {"x": place}, strokeWidth=2)
-    yield layer("knee", "rule", charts.colour("queue"), {"x": place}, **dashed)
-    yield layer("goal", "rule", charts.colour("interrupt"), {"y": value}, **dashed)
+    yield layer("knee", "rule", frame.colour("queue"), {"x": place}, **dashed)
+    yield layer("goal", "rule", frame.colour("interrupt"), {"y": value}, **dashed)
     yield layer("curve", "area", user, between, opacity=0.18)
     yield layer("curve", "line", p90, {"x": place, "y": up("upper")}, strokeWidth=2)
     yield layer("curve", "line", user, {"x": place, "y": value}, strokeWidth=2.5)

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from thinktime.documents import charts
-from thinktime.documents.charts import Rows, Spec
+from thinktime.documents.charts import frame
+from thinktime.documents.charts.axis import Rows, Spec
 
 LINE_HEIGHT = 16
 """Height of a line: room for its name [px]."""
@@ -44,7 +44,7 @@ def heat(rows: Rows, columns: str, lines: str, shade: str, ticks: Mapping[str, s
         y=alt.Y("line:O", sort=down, axis=y, scale=alt.Scale(paddingInner=0.0)),
     )
     opacity = alt.Opacity("value:Q", scale=alt.Scale(domain=[0.0, 1.0], range=[0.03, 1.0]), legend=None)
-    cells = base.mark_rect(color=charts.colour(shade)).encode(
+    cells = base.mark_rect(color=frame.colour(shade)).encode(
         opacity=opacity,
         tooltip=[
             alt.Tooltip(f"{field}:N", title=title)
@@ -53,4 +53,4 @@ def heat(rows: Rows, columns: str, lines: str, shade: str, ticks: Mapping[str, s
     )
     spec = cells.properties(height=LINE_HEIGHT * len(down)).to_dict(validate=False)
     spec["autosize"] = {"type": "fit-x", "contains": "padding"}
-    return charts.finished(spec)
+    return frame.finished(spec)

@@ -7,9 +7,9 @@ from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any
 
-from thinktime.documents import charts
 from thinktime.documents import format as shown
-from thinktime.documents.charts import Axis, Chart
+from thinktime.documents.charts import distributions, estimated, scatters, wholes
+from thinktime.documents.charts.axis import TICKS_MAX, Axis, Chart
 from thinktime.documents.document import Cell, Column, Key, Table
 from thinktime.documents.wording import ends, listed
 from thinktime.stats.estimate import Estimate
@@ -192,7 +192,7 @@ class Series:
                 for row in rows
             ]
         drawn = {row["series"] for row in rows}
-        return partial(charts.dots, rows, [key for key in self.keys if key.name in drawn], x, named)
+        return partial(estimated.dots, rows, [key for key in self.keys if key.name in drawn], x, named)
 
     def curves(self, x: Axis, y: Axis, *, dotted: bool = True, over: Series | None = None) -> Chart:
         """Chart of lines with bands for their intervals.
@@ -210,10 +210,10 @@ class Series:
         if y.log:
             rows = [{**row, "low": max(row["low"], y.low or 0.0)} for row in rows]
         places = sorted({float(row["x"]) for row in rows})
-        if not x.ticks and len(places) <= charts.TICKS_MAX and all(map(float.is_integer, places)):
+        if not x.ticks and len(places) <= TICKS_MAX and all(map(float.is_integer, places)):
             # A count, such as of users: half of one has no label.
             x = replace(x, ticks=tuple(places), format=x.format or ",d")
-        return laid_over(partial(charts.curves, rows, self.keys, x, y, dotted=dotted), over)
+        return laid_over(partial(estimated.curves, rows, self.keys, x, y, dotted=dotted), over)
 
     def labelled(self, x: Axis, y: Axis, lines: Series, *, over: Series | None = None) -> Chart:
         """Chart of points with their marks, and broken lines given by their ends."""
@@ -224,19 +224,19 @@ class Series:
             )
         ]
         ends_of_lines = [{"x": point.x, "value": point.y, "series": point.key.name} for point in lines.points]
-        return laid_over(partial(charts.labelled, marked, ends_of_lines, self.keys, x, y), over)
+        return laid_over(partial(estimated.labelled, marked, ends_of_lines, self.keys, x, y), over)
 
     def scatter(
         self, x: Axis, y: Axis, line: Sequence[tuple[float, float]] = (), *, over: Series | None = None
     ) -> Chart:
         """Chart of points, with a broken line that they should follow, and points laid over as diamonds."""
         ends_of_line = [{"x": place, "y": value} for place, value in line]
-        return laid_over(partial(charts.scatter, self.marks(), ends_of_line, self.keys, x, y), over)
+        return laid_over(partial(scatters.scatter, self.marks(), ends_of_line, self.keys, x, y), over)
 
     def steps(self, x: Axis, y: Axis) -> Chart:
         """Chart of empirical distribution functions."""
         rows = [{field: row[field] for field in ("x", "series", "value")} for row in self.rows()]
-        return partial(charts.steps, rows, self.keys, x, y)
+        return partial(distributions.steps, rows, self.keys, x, y)
 
     def bars(self, title: str = "", *, filled: bool = False) -> Chart:
         """Chart with a bar for each label, cut into its keys; one wide bar where `title` is empty.
@@ -258,7 +258,7 @@ class Series:
             ends_of_bars[label] = start + share
             part = {"part": row["series"], "share": share, "start": start, "end": start + share}
             rows.append(({"label": label} if title else {}) | part | {"shown": row["shown"]})
-        return partial(charts.bars, rows, self.keys, title) if title else partial(charts.bar, rows, self.keys)
+        return partial(wholes.bars, rows, self.keys, title) if title else partial(wholes.bar, rows, self.keys)
 
     def marks(self) -> list[dict[str, Any]]:
         """Measured points as data of a scatter diagram."""
@@ -276,4 +276,4 @@ def laid_over(chart: Chart, over: Series | None) -> Chart:
     """Chart with further points over it as diamonds; the chart itself where there are none."""
     if over is None or not over.points:
         return chart
-    return lambda: charts.laid_over(chart(), over.marks(), over.keys)
+    return lambda: scatters.laid_over(chart(), over.marks(), over.keys)

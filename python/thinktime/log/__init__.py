@@ -1,7 +1,8 @@
 """The log, which every source writes and every question reads.
 
 ====================  ==============================================================================
-`log`                 `Log` opens a folder, `LogWriter` writes one; `vocabulary` lists shared columns
+`log`                 `Log` opens a folder; `vocabulary` lists shared columns
+`writer`              `LogWriter` writes one
 `runs`                `Runs`: many logs with the factor levels under which each was made
 `observations`        the samples as arrays: one observation per interval
 `interactions`        the interactions as arrays, in order of the time when each was due
@@ -15,8 +16,8 @@
 `border`              errors of reading as `LogError`, and warnings of a log that was changed
 ====================  ==============================================================================
 
-This module offers the contents of `log`. The others read data from a log for the questions; none of them
-computes a statistic, and none imports an analysis.
+This module offers the contents of `log` and `writer`. The others read data from a log for the questions; none
+of them computes a statistic, and none imports an analysis.
 """
 
 from thinktime.log.log import (
@@ -26,7 +27,6 @@ from thinktime.log.log import (
     Log,
     LogError,
     LogWarning,
-    LogWriter,
     Mode,
     Role,
     Type,
@@ -34,6 +34,7 @@ from thinktime.log.log import (
     tables,
     vocabulary,
 )
+from thinktime.log.writer import LogWriter
 
 __all__ = [
     "Column",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from thinktime.documents import format as shown
-from thinktime.documents.charts import Axis
+from thinktime.documents.charts.axis import Axis
 from thinktime.documents.document import Col, Cols, Document, Figure, Finding, Key, Section, Table
 from thinktime.documents.series import Point, Series
 from thinktime.documents.wording import capital

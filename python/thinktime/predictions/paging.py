@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from thinktime.documents import charts, palette
 from thinktime.documents import format as shown
+from thinktime.documents import palette
+from thinktime.documents.charts.axis import Axis
 from thinktime.documents.document import Cell, Col, Cols, Document, Figure, Finding, Section, Table
 from thinktime.documents.series import Point, Series
 from thinktime.documents.wording import capital
@@ -54,7 +55,7 @@ OBSERVED = {
     "useful_share": palette.state("useful, simulated", "diamond"),
     "idle_share": palette.state("idle, simulated", "diamond"),
 }
-SHARES = charts.Axis("share of the processors' time", format=".0%", low=0.0, high=1.0)
+SHARES = Axis("share of the processors' time", format=".0%", low=0.0, high=1.0)
 COMPARED = {
     "useful_share": "useful",
     "idle_share": "idle",
@@ -345,7 +346,7 @@ def _levels_figure(prediction: Prediction) -> Figure:
     return Figure(
         name="paging-levels-chart",
         title="Useful and idle time against the number of eligible processes",
-        chart=series.curves(charts.Axis("eligible processes"), SHARES),
+        chart=series.curves(Axis("eligible processes"), SHARES),
         data=series.table(
             "paging-levels-chart-data", "Useful and idle time by eligible, predicted", "eligible", folded=True
         ),
@@ -425,7 +426,7 @@ def _sweep_figure(name: str, machines: Sequence[Machine]) -> Figure:
     return Figure(
         name=chart,
         title=f"Useful and idle time against {title}",
-        chart=lines.curves(charts.Axis(title), SHARES, over=points),
+        chart=lines.curves(Axis(title), SHARES, over=points),
         data=lines.table(f"{chart}-data", f"Useful and idle time by {title}, predicted", title, folded=True),
         alt=(
             f"Predicted useful time is {shown.estimate(first.predicted('useful_share'))} with {title} "

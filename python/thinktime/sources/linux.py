@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         _RecordSummary,
         _Session,
     )
-    from thinktime.log.log import LogWriter, Mode
+    from thinktime.log import LogWriter, Mode
 
 By = Literal["uid", "session", "cgroup", "none"]
 Method = Literal["auto", "procfs", "taskstats", "iterator"]

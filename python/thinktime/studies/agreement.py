@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from thinktime.documents import charts
 from thinktime.documents import format as shown
-from thinktime.documents.charts import Axis
+from thinktime.documents.charts import estimated
+from thinktime.documents.charts.axis import Axis
 from thinktime.documents.document import Col, Figure, Key, Table
 from thinktime.studies.cells import Cell
 from thinktime.studies.published_tables import label
@@ -71,7 +71,7 @@ def figure(study: Study, cells: Sequence[Cell]) -> Figure | None:
     return Figure(
         name="agreement-drawn",
         title="Every predicted cell, over the printed number",
-        chart=partial(charts.caterpillar, rows, keys, axis, middle=1.0),
+        chart=partial(estimated.caterpillar, rows, keys, axis, middle=1.0),
         data=Table.of(
             drawn,
             Col("column", lambda item: item.group),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thinktime.documents.charts import Axis
+from thinktime.documents.charts.axis import Axis
 from thinktime.documents.document import Column, Figure
 from thinktime.documents.series import Series
 

@@ -359,7 +359,7 @@ mod tests {
     use super::*;
     use crate::kernel::clock::{Clock, SystemClock};
     use crate::proc::process_stat::ProcessStat;
-    use crate::processes::exits::Departures;
+    use crate::processes::departures::Departures;
     use crate::processes::{By, Facts, Scan};
 
     /// Seconds since the boot at which somebody came.

@@ -2,14 +2,15 @@
 //!
 //! A process is identified by its number and start time. Usage between the last reading of a process and its end, and
 //! all usage of a process that started and ended between two samples, comes from the messages that the kernel sends
-//! when a process ends, and from the totals for waited-for children: see [`super::settlement`].
+//! when a process ends, and from the totals for waited-for children: see `ended.rs` and `settlement.rs`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::commands::Commands;
-use super::exits::Departures;
-use super::settlement::{Debt, Left, Owner, Unseen};
+use super::debts::{Debt, Owner, Unseen};
+use super::departures::Departures;
+use super::reapers::Left;
 use super::usage::{Usage, growth, lifetime, of_children, possible_wait_ns};
 use super::{By, Facts, Scan};
 

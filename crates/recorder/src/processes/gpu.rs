@@ -322,7 +322,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::super::census::Surroundings;
-    use super::super::exits::Departures;
+    use super::super::departures::Departures;
     use super::super::{By, Facts, Scan};
     use super::*;
     use crate::proc::process_stat::ProcessStat;

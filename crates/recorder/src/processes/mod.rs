@@ -6,6 +6,9 @@
 
 pub mod census;
 pub mod commands;
+mod debts;
+pub mod departures;
+mod ended;
 pub mod exits;
 pub mod gpu;
 pub(crate) mod iterator;
@@ -14,7 +17,8 @@ pub(crate) mod netlink;
 mod nvml;
 mod possible;
 pub(crate) mod procfs;
-pub mod settlement;
+mod reapers;
+mod settlement;
 pub(crate) mod taskstats;
 mod threads;
 pub mod usage;

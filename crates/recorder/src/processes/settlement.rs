@@ -1,10 +1,10 @@
-//! Usage of processes that have ended: from the messages of their ends, and from the totals of those who waited.
+//! Usage of processes that have ended, from the totals of those who waited for them.
 //!
-//! When a process ends, the kernel tells what it had used until then: that is counted for its own user at once. Its
-//! whole life, with what the giving back of its memory took, can be read until its parent waits for it, and is then
-//! added to totals of that parent (`cutime` and its like in proc_pid_stat(5)). What is read is counted for its own user;
-//! growth of the totals is counted too, less what was counted for the children already (their *debt*), and shared among
-//! the users of these children.
+//! When a process ends, the kernel tells what it had used until then: that is counted for its own user at once
+//! (`ended.rs`). Its whole life, with what the giving back of its memory took, can be read until its parent waits
+//! for it, and is then added to totals of that parent (`cutime` and its like in proc_pid_stat(5)). What is read is counted
+//! for its own user; growth of the totals is counted too, less what was counted for the children already (their *debt*),
+//! and shared among the users of these children. `reapers.rs` finds who waited where the parent did not.
 //!
 //! Without messages, what nobody saw belongs to the parent that waited: another user's process may be among it.
 //!
@@ -12,358 +12,19 @@
 //! What a process used after its message is lost if nobody waits for it (its parent ignores SIGCHLD); without
 //! messages, so is everything after its last reading, and the scheduling delay of every such remainder: the kernel
 //! keeps no total of it over children.
-//!
-//! Which process waited for one whose parent ended too is told by nobody: the one above, or one that takes orphans in,
-//! which is process 1 or stands between the two (`PR_SET_CHILD_SUBREAPER`, the first process of a container). It is found
-//! by the page faults, which all totals count. The first process of a container that its children entered from outside
-//! stands nowhere above them: what they leave to it counts again for its user.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::census::{Census, Entry, Key, Surroundings, Waited};
-use super::commands;
-use super::exits::Departed;
-use super::usage::{Usage, lifetime};
-use super::{By, Facts};
+use super::census::{Census, Entry, Surroundings, Waited};
+use super::debts::{DEBT_SAMPLES, Owner, Unseen};
+use super::reapers::Left;
+use super::usage::{Usage, lifetime, scaled};
 
-/// Samples for which a debt is kept: a parent that waits does so within an interval or two.
-const DEBT_SAMPLES: usize = 3;
 /// Samples for which the parent of a process that ended is known: within these, its children are read again.
 const GONE_SAMPLES: usize = 2 * DEBT_SAMPLES;
-/// Owners of a debt: more have no share in what was not counted.
-const OWNERS_MAX: usize = 1024;
-/// Processes above one that are looked at.
-const ABOVE_MAX: usize = 64;
-/// Processes whose parent ended too that are kept: more are leftovers.
-const LEFT_MAX: usize = 4096;
-/// CPU time missing of a process whose whole life was read: the totals are cut to ticks [ns].
-const ROUNDING_NS: u64 = 1;
-/// Time by the tick from which a process tells its own user and system time [ns].
-const OWN_STATES_NS: u64 = 20_000_000;
-/// Time by the tick over which the user and system time of a user's short processes is averaged [ns].
-const STATES_MEMORY_NS: u64 = 10_000_000_000;
-
-/// User and command of processes that ended.
-pub(super) type Owner = (Key, Arc<str>);
-
-/// Usage already counted for ended children of a process, which is in the process's totals now or soon.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Debt {
-    /// By its age in samples, so that what nobody waits for does not hide the rest of the others for ever.
-    usage: [Usage; DEBT_SAMPLES],
-    /// Users and commands of the children, with the CPU time that is probably not counted yet [ns].
-    owners: BTreeMap<Owner, u64>,
-    /// One of the children had children of its own that nobody told of, so that the totals will contain more.
-    is_partial: bool,
-    /// Samples since something was added.
-    age: usize,
-}
-
-impl Debt {
-    fn total(&self) -> Usage {
-        self.usage.iter().fold(Usage::default(), |mut sum, usage| {
-            sum += *usage;
-            sum
-        })
-    }
-
-    /// Takes off what the totals of the process have now. The oldest first: it ended first.
-    fn pay(&mut self, mut paid: Usage) {
-        for usage in self.usage.iter_mut().rev() {
-            let owed = *usage;
-            *usage -= paid;
-            paid -= owed;
-        }
-    }
-
-    /// Adds the debts of a process that ended to those of the one that waits for it. None is old there: only from now
-    /// on can the totals of that one have them.
-    fn inherit(&mut self, other: Debt) {
-        self.is_partial |= other.is_partial;
-        self.add(other.total(), other.owners);
-    }
-
-    /// Begins the next sample. What is old is given up, but for two ticks, because the totals are cut to whole ticks.
-    fn grow_old(&mut self, tick_ns: u64) {
-        let oldest = self.usage[DEBT_SAMPLES - 1].exact_ns.min(2 * tick_ns);
-        self.usage.rotate_right(1);
-        self.usage[0] = Usage::default();
-        self.usage[DEBT_SAMPLES - 1] += Usage { exact_ns: oldest, ..Usage::default() };
-        self.age += 1;
-        if self.age >= DEBT_SAMPLES {
-            self.owners.clear();
-        }
-    }
-
-    fn add(&mut self, usage: Usage, owners: impl IntoIterator<Item = (Owner, u64)>) {
-        for (owner, weight) in owners {
-            if self.owners.len() < OWNERS_MAX || self.owners.contains_key(&owner) {
-                let sum = self.owners.entry(owner).or_default();
-                *sum = sum.saturating_add(weight);
-            }
-        }
-        self.usage[0] += usage;
-        self.age = 0;
-    }
-}
-
-/// A process whose parent ended too, and may have left it to one that takes orphans in.
-///
-/// Parents that end without waiting are common: the monitor of an sshd leaves the process that served the user.
-#[derive(Debug)]
-pub(super) struct Left {
-    /// Process that has the debt.
-    waiter: i32,
-    /// The debt.
-    usage: Usage,
-    owner: (Owner, u64),
-    age: usize,
-}
-
-/// A process that ended and that no scan saw, or several with the same parent.
-#[derive(Debug)]
-pub(super) struct Unseen {
-    /// Process number; 0 for several.
-    pub pid: i32,
-    parent: i32,
-    owner: Owner,
-    usage: Usage,
-    missing_ns: u64,
-    /// It began before the messages: it may have waited for children that nobody told of.
-    is_older: bool,
-    /// The parent is that of a parent which ended.
-    is_passed_on: bool,
-}
 
 impl Census {
-    /// Counts the processes that ended as the kernel told, each for its own user; those that no scan saw.
-    ///
-    /// `ended` are those that were in the table and are not in the scan, in ascending order.
-    pub(super) fn depart(&mut self, ended: &mut [Entry], around: &Surroundings<'_>) -> Vec<Unseen> {
-        let mut unseen = Vec::new();
-        let departures = around.departures;
-        let single = departures.single.iter();
-        let mut parents: BTreeMap<i32, i32> =
-            single.clone().map(|departed| (departed.pid, departed.parent)).collect();
-        parents.extend(ended.iter().map(|entry| (entry.pid, entry.facts.stat.parent)));
-        if around.since_ticks.is_none() {
-            let is_seen = |pid| self.table.binary_search_by_key(&pid, |entry| entry.pid).is_ok();
-            let hidden = single.filter(|departed| !is_seen(departed.pid)).chain(departures.grouped.values());
-            // What ended before the first scan belongs to no interval, but its parent may have been read before it
-            // waited: then it is in the totals of the next reading.
-            let one = |departed| Unseen { is_older: true, ..self.unseen_of(departed, ended, &parents) };
-            return hidden.map(one).collect();
-        }
-        for departed in single {
-            if self.depart_seen(departed, ended) {
-                continue;
-            }
-            // An older process that no scan saw was hidden: its life is not that of the interval.
-            if departed.is_new || self.is_young(departed, around) {
-                unseen.push(self.depart_unseen(departed, ended, &parents));
-            }
-        }
-        let grouped = departures.grouped.values();
-        unseen.extend(grouped.map(|departed| self.depart_unseen(departed, ended, &parents)));
-        let accounts = &self.accounts;
-        self.states.retain(|key, _| accounts.contains_key(key));
-        unseen
-    }
-
-    /// Marks a process that had ended when a scan saw it first. It stays until its parent waits for it: until then,
-    /// what was counted is no debt. Returns what it used after a message that came before.
-    pub(super) fn recognise(&mut self, entry: &mut Entry) -> Usage {
-        entry.ended = Some(Usage::default());
-        entry.is_late = true;
-        let Some(one) = self.unseen.remove(&entry.pid) else { return Usage::default() };
-        if let Some(debt) = self.debts.get_mut(&one.parent) {
-            debt.pay(without_wait(one.usage));
-        }
-        entry.ended = Some(without_wait(one.usage));
-        entry.missing = Some((one.owner, one.missing_ns));
-        self.after_message(entry)
-    }
-
-    /// What a process used after the message of its end, as far as its reading has it; none if no message came.
-    ///
-    /// The one that should wait for it may be long about it, or never do so.
-    pub(super) fn after_message(&self, entry: &mut Entry) -> Usage {
-        let whole_ns = whole_ns(&entry.facts, self.tick_ns);
-        let Some((ended, (owner, missing_ns))) = entry.ended.as_mut().zip(entry.missing.as_mut()) else {
-            return Usage::default();
-        };
-        let exact_ns = whole_ns.saturating_sub(ended.exact_ns);
-        if exact_ns == 0 {
-            return Usage::default();
-        }
-        ended.exact_ns += exact_ns;
-        *missing_ns = ROUNDING_NS;
-        let (user_ns, system_ns) = self.states.get(&owner.0).copied().unwrap_or((1, 1));
-        let system_ns = scaled(exact_ns, system_ns, user_ns.saturating_add(system_ns));
-        Usage { exact_ns, system_ns, user_ns: exact_ns - system_ns, ..Usage::default() }
-    }
-
-    /// True if a process began in the interval.
-    fn is_young(&self, departed: &Departed, around: &Surroundings<'_>) -> bool {
-        around.since_ticks.is_some_and(|since| {
-            let start_ticks = u64::try_from(departed.start_ns.1).unwrap_or(0) / self.tick_ns;
-            start_ticks.saturating_add(1) >= since
-        })
-    }
-
-    /// Counts what a process used after its last reading; false if none was read.
-    fn depart_seen(&mut self, departed: &Departed, ended: &mut [Entry]) -> bool {
-        let tick_ns = self.tick_ns;
-        // The start that is read is cut to a tick. A life in a message is one of the first task, which may be
-        // younger than its process by little.
-        let is_it = |entry: &Entry| {
-            let start_ns = i64::try_from(entry.facts.stat.start_ticks.saturating_mul(tick_ns));
-            let start_ns = start_ns.unwrap_or(i64::MAX);
-            let slack_ns = i64::try_from(2 * tick_ns).unwrap_or(0);
-            start_ns >= departed.start_ns.0.saturating_sub(slack_ns)
-                && start_ns <= departed.start_ns.1.saturating_add(slack_ns)
-        };
-        let in_table = self.table.binary_search_by_key(&departed.pid, |entry| entry.pid).ok();
-        let in_table = in_table.filter(|index| is_it(&self.table[*index]));
-        let in_ended = ended.binary_search_by_key(&departed.pid, |entry| entry.pid).ok();
-        let entry = match (in_table, in_ended) {
-            (Some(index), _) => &mut self.table[index],
-            (None, Some(index)) if is_it(&ended[index]) => &mut ended[index],
-            _ => return false,
-        };
-        // One that had ended when it was seen first has had nothing counted.
-        let is_new = entry.ended.is_some();
-        let counted = if is_new { Usage::default() } else { lifetime(&entry.facts, tick_ns) };
-        let mut rest = departed.usage;
-        // Its reading came after the message if nobody has waited for it yet.
-        let whole_ns = whole_ns(&entry.facts, tick_ns);
-        let is_whole = whole_ns >= departed.usage.exact_ns.max(1);
-        let missing_ns = if is_whole { ROUNDING_NS } else { departed.missing_ns };
-        rest.exact_ns = rest.exact_ns.max(whole_ns);
-        rest -= counted;
-        let mut whole = counted;
-        whole += rest;
-        entry.ended = Some(whole);
-        // The reading may name one that ended before.
-        entry.facts.stat.parent = departed.parent;
-        // The reading may lack the waiting of threads that had ended before it.
-        if !entry.facts.has_all_waits {
-            rest.wait_ns = 0;
-        }
-        if entry.facts.stat.threads > 1 {
-            self.totals_in_ticks += entry.mark_ticks([true, false]);
-        }
-        let mut key = entry.key.clone();
-        if self.by == By::Uid {
-            // It may have become another user's since its last reading, as the children of servers do.
-            key = Key::Uid(departed.uid);
-        }
-        let command = if entry.facts.stat.name == departed.name {
-            Arc::clone(&entry.facts.command)
-        } else {
-            commands::program(&departed.name, entry.facts.stat.is_kernel_thread)
-        };
-        entry.missing = Some(((key.clone(), Arc::clone(&command)), missing_ns));
-        self.end(&key, &command, rest, departed);
-        if let Some(account) = self.accounts.get_mut(&key).filter(|_| is_new) {
-            account.commands.used(&command).started += 1;
-        }
-        true
-    }
-
-    /// Counts the whole life of processes that no scan saw.
-    fn depart_unseen(
-        &mut self,
-        departed: &Departed,
-        ended: &[Entry],
-        parents: &BTreeMap<i32, i32>,
-    ) -> Unseen {
-        let mut one = self.unseen_of(departed, ended, parents);
-        let (key, command) = &one.owner;
-        one.usage = self.end(key, command, departed.usage, departed);
-        if let Some(account) = self.accounts.get_mut(key) {
-            account.commands.used(command).started += departed.count;
-        }
-        one
-    }
-
-    /// Owner and parent of processes that no scan saw.
-    fn unseen_of(&self, departed: &Departed, ended: &[Entry], parents: &BTreeMap<i32, i32>) -> Unseen {
-        let key = match self.by {
-            By::Uid | By::None => Key::Uid(departed.uid),
-            By::Session | By::Cgroup => self.key_above(departed.parent, ended, parents),
-        };
-        Unseen {
-            pid: departed.pid,
-            parent: departed.parent,
-            owner: (key, commands::program(&departed.name, false)),
-            usage: departed.usage,
-            missing_ns: departed.missing_ns,
-            is_older: false,
-            is_passed_on: departed.is_passed_on,
-        }
-    }
-
-    /// User of the nearest process above that was seen; else that of process 1, which inherits orphans.
-    fn key_above(&self, parent: i32, ended: &[Entry], parents: &BTreeMap<i32, i32>) -> Key {
-        let mut pid = parent;
-        for _ in 0..=parents.len() {
-            if let Ok(index) = self.table.binary_search_by_key(&pid, |entry| entry.pid) {
-                return self.table[index].key.clone();
-            }
-            if let Ok(index) = ended.binary_search_by_key(&pid, |entry| entry.pid) {
-                return ended[index].key.clone();
-            }
-            match parents.get(&pid) {
-                Some(above) => pid = *above,
-                None => break,
-            }
-        }
-        let first = self.table.first().filter(|entry| entry.pid == 1).map(|entry| entry.key.clone());
-        first.unwrap_or(match self.by {
-            By::Cgroup => Key::Cgroup(Arc::from("/")),
-            By::Session => Key::Session(0),
-            By::Uid | By::None => Key::Uid(0),
-        })
-    }
-
-    /// Counts `usage` of processes that ended; the same with user and system time.
-    fn end(&mut self, key: &Key, command: &Arc<str>, mut usage: Usage, departed: &Departed) -> Usage {
-        let (user_ns, system_ns) = self.states_of(key, departed);
-        let all_ns = user_ns.saturating_add(system_ns);
-        usage.system_ns = scaled(usage.exact_ns, system_ns, all_ns);
-        usage.user_ns = usage.exact_ns - usage.system_ns;
-        // Of a process that was read before, the part since then.
-        let all_ns = departed.usage.exact_ns;
-        self.low_priority_ns =
-            self.low_priority_ns.saturating_add(scaled(usage.exact_ns, departed.low_priority_ns, all_ns));
-        let account = self.charge(key, command, usage);
-        account.sees_io = true;
-        account.is_active |= usage.exact_ns > 0;
-        let command = account.commands.used(command);
-        command.ended += departed.count;
-        command.lifetime_ns = command.lifetime_ns.saturating_add(departed.lifetime_ns);
-        usage
-    }
-
-    /// User and system time by the tick: of a process itself if many ticks hit it, else of all short processes of its
-    /// user lately, since most short lives pass between two ticks.
-    fn states_of(&mut self, key: &Key, departed: &Departed) -> (u64, u64) {
-        let (user_ns, system_ns) = departed.ticks_ns;
-        if departed.count == 1 && user_ns.saturating_add(system_ns) >= OWN_STATES_NS {
-            return departed.ticks_ns;
-        }
-        let states = self.states.entry(key.clone()).or_default();
-        states.0 = states.0.saturating_add(user_ns);
-        states.1 = states.1.saturating_add(system_ns);
-        if states.0.saturating_add(states.1) > STATES_MEMORY_NS {
-            *states = (states.0 / 2, states.1 / 2);
-        }
-        // Before the first tick, nothing is known: half.
-        if *states == (0, 0) { (1, 1) } else { *states }
-    }
-
     /// Enters usage already counted for ended processes as debts of the processes that waited for them.
     pub(super) fn owe(&mut self, ended: &[Entry], unseen: &[Unseen]) {
         let after_scan = std::mem::take(&mut self.ended_after_scan);
@@ -395,7 +56,7 @@ impl Census {
         };
         for one in unseen {
             let waiter = waiter_above(one.parent);
-            let (usage, owner) = (without_wait(one.usage), (one.owner.clone(), one.missing_ns));
+            let (usage, owner) = (one.usage.without_wait(), (one.owner.clone(), one.missing_ns));
             if one.is_passed_on || waiter != one.parent || self.is_dead(one.parent) {
                 self.leave_above(Left { waiter, usage, owner: owner.clone(), age: 0 });
             }
@@ -432,92 +93,12 @@ impl Census {
         self.orphans.extend(self.table.iter().filter(orphaned).map(|entry| entry.pid));
     }
 
-    /// Processes above `pid` that are alive, the nearest first; the last is process 1.
-    fn above(&self, pid: i32) -> Vec<i32> {
-        let parent = |pid| self.facts(pid).map_or(0, |facts| facts.stat.parent);
-        let mut found = Vec::new();
-        let mut next = parent(pid);
-        // Of readings at different times, parents could form a ring.
-        while next > 1 && found.len() < ABOVE_MAX && self.key(next).is_some() {
-            found.push(next);
-            next = parent(next);
-        }
-        if pid != 1 {
-            found.push(1);
-        }
-        found
-    }
-
-    fn leave_above(&mut self, left: Left) {
-        if left.waiter != 1 && self.left.len() < LEFT_MAX {
-            self.left.push(left);
-        }
-    }
-
     /// True for a process that has ended and that nobody has waited for yet.
     fn is_dead(&self, pid: i32) -> bool {
         let found = self.table.binary_search_by_key(&pid, |entry| entry.pid);
         found.is_ok_and(|index| {
             self.table[index].ended.is_some() || self.table[index].facts.stat.state == b'Z'
         })
-    }
-
-    /// Moves the debts of processes that were left to one that takes orphans in there.
-    ///
-    /// They are known by their page faults, which the kernel counts one by one and few of which come after a message:
-    /// the one above has more than its debts explain, and the process that was taken for the waiter has less.
-    fn claim(&mut self, waited: &[Waited]) {
-        if self.left.is_empty() {
-            return;
-        }
-        let owed = |census: &Census, pid| census.debts.get(&pid).map_or_else(Usage::default, Debt::total);
-        let growth = |pid| {
-            let found = waited.binary_search_by_key(&pid, |waiter| waiter.pid);
-            found.map_or_else(|_| Usage::default(), |index| waited[index].usage)
-        };
-        let mut spare = BTreeMap::new();
-        for waiter in waited {
-            let mut usage = waiter.usage;
-            usage -= owed(self, waiter.pid);
-            if usage.faults_minor > 0 {
-                spare.insert(waiter.pid, usage);
-            }
-        }
-        if spare.is_empty() {
-            return;
-        }
-        let slack_ns = 4 * self.tick_ns;
-        let mut unpaid: BTreeMap<i32, u64> = BTreeMap::new();
-        for left in &self.left {
-            let mut usage = owed(self, left.waiter);
-            usage -= growth(left.waiter);
-            unpaid.insert(left.waiter, usage.faults_minor);
-        }
-        self.left.sort_by_key(|left| std::cmp::Reverse(left.usage.faults_minor));
-        for left in std::mem::take(&mut self.left) {
-            let faults = left.usage.faults_minor;
-            let unpaid = unpaid.entry(left.waiter).or_default();
-            // Of others that the waiter has waited for, some faults came after their messages.
-            let is_unpaid = faults > 0 && *unpaid >= faults - faults / 16;
-            let has_it = |spare: &Usage| {
-                faults <= spare.faults_minor && left.usage.exact_ns <= spare.exact_ns.saturating_add(slack_ns)
-            };
-            let above = if is_unpaid { self.above(left.waiter) } else { Vec::new() };
-            let Some(reaper) = above.into_iter().find(|pid| spare.get(pid).is_some_and(has_it)) else {
-                self.left.push(left);
-                continue;
-            };
-            *spare.entry(reaper).or_default() -= left.usage;
-            *unpaid = unpaid.saturating_sub(faults);
-            if let Some(debt) = self.debts.get_mut(&left.waiter) {
-                debt.pay(left.usage);
-                let (owner, weight) = &left.owner;
-                if let Some(sum) = debt.owners.get_mut(owner) {
-                    *sum = sum.saturating_sub(*weight);
-                }
-            }
-            self.debts.entry(reaper).or_default().add(left.usage, [left.owner]);
-        }
     }
 
     /// Counts the growth of totals for waited-for children, less the debts.
@@ -685,7 +266,7 @@ impl Census {
     fn counted(&self, entry: &Entry) -> Usage {
         let mut counted = entry.ended.unwrap_or_else(|| lifetime(&entry.facts, self.tick_ns));
         counted += self.of_children(entry);
-        without_wait(counted)
+        counted.without_wait()
     }
 
     /// Gives up debts that are old: the totals will never contain them, because nobody waited for the child.
@@ -706,25 +287,8 @@ impl Census {
     }
 }
 
-/// CPU time of the whole life of a process that has ended, by its reading [ns]; 0 where this does not tell it.
-fn whole_ns(facts: &Facts, tick_ns: u64) -> u64 {
-    let is_told = facts.stat.state == b'Z' && facts.had_one_thread && facts.run_ns.is_some();
-    if is_told { lifetime(facts, tick_ns).exact_ns } else { 0 }
-}
-
 /// User and command of a process that ended, and what is probably not counted [ns].
 fn owner(entry: &Entry) -> (Owner, u64) {
     // Without a message, all weigh the same.
     entry.missing.clone().unwrap_or_else(|| ((entry.key.clone(), Arc::clone(&entry.facts.command)), 1))
-}
-
-/// The kernel keeps no total of waiting over children.
-fn without_wait(usage: Usage) -> Usage {
-    Usage { wait_ns: 0, io_wait_ns: 0, swap_wait_ns: 0, ..usage }
-}
-
-/// `amount` times `share` of `all`.
-fn scaled(amount: u64, share: u64, all: u64) -> u64 {
-    // Fits: the share is at most all.
-    (u128::from(amount) * u128::from(share) / u128::from(all.max(1))) as u64
 }

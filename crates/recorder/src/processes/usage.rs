@@ -51,11 +51,12 @@ impl Usage {
 
     /// The part of each amount between the shares `from` and `to` of `of`: parts that touch add up to the whole.
     pub(super) fn part(self, from: u64, to: u64, of: u64) -> Usage {
-        let until = |amount: u64, share: u64| {
-            // Fits: the share is at most 1.
-            (u128::from(amount) * u128::from(share) / u128::from(of.max(1))) as u64
-        };
-        self.zip(Usage::default(), |amount, _| until(amount, to) - until(amount, from))
+        self.zip(Usage::default(), |amount, _| scaled(amount, to, of) - scaled(amount, from, of))
+    }
+
+    /// As it appears in the totals of a parent: the kernel keeps no total of waiting over children.
+    pub(super) fn without_wait(self) -> Usage {
+        Usage { wait_ns: 0, io_wait_ns: 0, swap_wait_ns: 0, ..self }
     }
 
     /// True if nothing was used.
@@ -75,6 +76,12 @@ impl SubAssign for Usage {
     fn sub_assign(&mut self, other: Usage) {
         *self = self.zip(other, u64::saturating_sub);
     }
+}
+
+/// `amount` times `share` of `all`.
+pub(super) fn scaled(amount: u64, share: u64, all: u64) -> u64 {
+    // Fits: the share is at most all.
+    (u128::from(amount) * u128::from(share) / u128::from(all.max(1))) as u64
 }
 
 /// CPU time of all threads [tick].

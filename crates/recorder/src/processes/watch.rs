@@ -6,7 +6,8 @@ use std::io;
 use serde_json::{Value as Json, json};
 
 use super::census::{Census, Surroundings};
-use super::exits::{Departures, Exits};
+use super::departures::Departures;
+use super::exits::Exits;
 use super::iterator::ThreadIterator;
 use super::listing::Listing;
 use super::procfs::Procfs;
@@ -291,6 +292,10 @@ const CHEAP_S: f64 = 0.5e-3;
 /// Opens a source.
 type Open = fn(&Root, By) -> io::Result<Box<dyn ProcessSource + Send>>;
 
+const FILES: Open = |root, by| Ok(Box::new(Procfs::open(root, by)?));
+const MESSAGES: Open = |root, by| Ok(Box::new(Taskstats::open(root, by)?));
+const ITERATOR: Open = |root, by| Ok(Box::new(ThreadIterator::open(root, by)?));
+
 /// The source for `method`; with `Auto`, the one whose scans cost less CPU time here.
 fn choose(
     root: &Root,
@@ -300,52 +305,31 @@ fn choose(
     tried: &mut BTreeMap<String, f64>,
 ) -> io::Result<Box<dyn ProcessSource + Send>> {
     match method {
-        Method::Taskstats => return Ok(Box::new(Taskstats::open(root, by)?)),
-        Method::Iterator => return Ok(Box::new(ThreadIterator::open(root, by)?)),
-        Method::Procfs | Method::Auto => {}
+        Method::Procfs => return FILES(root, by),
+        Method::Taskstats => return MESSAGES(root, by),
+        Method::Iterator => return ITERATOR(root, by),
+        Method::Auto if !root.is_machine() => return FILES(root, by),
+        Method::Auto => {}
     }
-    let from_files: Open = |root, by| Ok(Box::new(Procfs::open(root, by)?));
-    let mut source = from_files(root, by)?;
-    if method == Method::Procfs || !root.is_machine() {
-        return Ok(source);
-    }
-    let (mut least_s, mut best) = (scan_cost_s(source.as_mut(), scan)?, from_files);
-    tried.insert(source.name().into(), least_s);
-    let others: [(f64, Open); 2] = [
-        (0.0, |root, by| Ok(Box::new(Taskstats::open(root, by)?))),
-        (CHEAP_S, |root, by| Ok(Box::new(ThreadIterator::open(root, by)?))),
-    ];
-    let mut is_best = true;
-    for (worthwhile_s, open) in others {
+    // Each keeps open as many files as it may, and there is no room for those of two: it is closed when it was tried.
+    let mut cost_s = |open: Open| {
+        let mut source = open(root, by)?;
+        let cost_s = scan_cost_s(source.as_mut(), scan)?;
+        tried.insert(source.name().into(), cost_s);
+        io::Result::Ok(cost_s)
+    };
+    let (mut least_s, mut best) = (cost_s(FILES)?, FILES);
+    for (worthwhile_s, open) in [(0.0, MESSAGES), (CHEAP_S, ITERATOR)] {
         if least_s < worthwhile_s {
             continue;
         }
-        // Each keeps open as many files as it may: there is no room for those of two.
-        drop(source);
-        let opened = open(root, by);
-        source = match opened {
-            Ok(other) => other,
-            Err(_) => {
-                (source, is_best) = (best(root, by)?, true);
-                continue;
-            }
-        };
-        let cost_s = scan_cost_s(source.as_mut(), scan)?;
-        tried.insert(source.name().into(), cost_s);
-        is_best = cost_s < least_s;
-        if is_best {
-            (least_s, best) = (cost_s, open);
+        // One that is not permitted here, or does not work, is not the best.
+        match cost_s(open) {
+            Ok(other_s) if other_s < least_s => (least_s, best) = (other_s, open),
+            _ => {}
         }
     }
-    let mut chosen = if is_best {
-        source
-    } else {
-        drop(source);
-        best(root, by)?
-    };
-    // The census was given none of these scans: without this, idle processes would be missing from it.
-    chosen.refresh_all();
-    Ok(chosen)
+    best(root, by)
 }
 
 /// CPU time of a scan, after a first one that opens what is kept open [s].

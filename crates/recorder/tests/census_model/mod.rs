@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use thinktime_recorder::proc::process_io::ProcessIo;
 use thinktime_recorder::proc::process_stat::ProcessStat;
 use thinktime_recorder::processes::census::{Census, Key, Surroundings};
-use thinktime_recorder::processes::exits::{Departed, Departures};
+use thinktime_recorder::processes::departures::{Departed, Departures};
 use thinktime_recorder::processes::usage::Usage;
 use thinktime_recorder::processes::{By, Facts, Scan};
 

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use super::Driver;
 use super::interaction::Interaction;
-use super::seat::Phase;
+use super::seat::{Before, Phase, Reply};
 use crate::accounts::{Accounts, Clock, Sources, is_asleep};
 use crate::error::TerminalsError;
 use crate::nursery::message::{Report, Service};
@@ -19,7 +19,7 @@ impl Driver<'_> {
     pub(super) fn completed(&mut self, seat_index: usize, end_ns: u64, now_ns: u64, has_prompt: bool) {
         let seat = &mut self.seats[seat_index];
         seat.has_prompt = has_prompt;
-        let Some(mut interaction) = seat.current.take() else { return };
+        let Some(Reply { mut interaction, .. }) = seat.reply.take() else { return };
         interaction.completion_ns = Some(end_ns);
         self.outcome.completed += 1;
         self.recent.0 += interaction.response_s().unwrap_or(0.0);
@@ -42,7 +42,9 @@ impl Driver<'_> {
     /// Until then the kernel may have counted its last milliseconds not yet.
     fn book(&mut self, seat_index: usize, interaction: Interaction, now_ns: u64, has_prompt: bool) {
         let seat = &mut self.seats[seat_index];
-        let Some(before) = seat.before.take() else { return self.finished.push(interaction) };
+        let Before::Known(before) = std::mem::replace(&mut seat.before, Before::Unread) else {
+            return self.finished.push(interaction);
+        };
         let shell = seat.accounts.as_ref().map(Accounts::shell);
         seat.settling = Some((interaction, before));
         match shell.filter(|&shell| has_prompt && !is_asleep(shell)) {
@@ -84,8 +86,8 @@ impl Driver<'_> {
     pub(super) fn open_accounts(&mut self, seat_index: usize) {
         self.settle(seat_index);
         let seat = &mut self.seats[seat_index];
-        seat.is_open = true;
-        seat.before = seat.accounts.as_mut().and_then(|accounts| accounts.totals(self.ends.as_mut()));
+        let totals = seat.accounts.as_mut().and_then(|accounts| accounts.totals(self.ends.as_mut()));
+        seat.before = totals.map_or(Before::Unknown, Before::Known);
     }
 
     /// Reads all reports that have arrived: the socket is shared by all users' processes.
@@ -137,9 +139,9 @@ impl Driver<'_> {
         }
         for seat in &mut self.seats {
             self.finished.extend(std::mem::take(&mut seat.unreported).into_values());
-            if let Some(current) = seat.current.take() {
+            if let Some(Reply { interaction, .. }) = seat.reply.take() {
                 self.outcome.unfinished += 1;
-                self.finished.push(current);
+                self.finished.push(interaction);
             }
             if self.play.open_loop && !matches!(seat.phase, Phase::Starting | Phase::Gone) {
                 if matches!(seat.phase, Phase::Busy) {
@@ -149,7 +151,7 @@ impl Driver<'_> {
                 // better than it is.
                 while seat.due_ns < now_ns {
                     self.outcome.dropped += 1;
-                    self.finished.extend(seat.arrive(population).map(|arrived| arrived.0));
+                    self.finished.extend(seat.arrive(population).map(|reply| reply.interaction));
                     seat.think(self.play, seat.due_ns);
                 }
             }

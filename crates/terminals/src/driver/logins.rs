@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use rustix::event::epoll;
 
-use super::listener::{Ending, Listener};
-use super::seat::{Phase, Seat, to_ns};
+use super::listener::Listener;
+use super::seat::{Before, Phase, Seat, to_ns};
 use super::{Driver, terminal};
 use crate::accounts::Accounts;
 use crate::error::{Context, TerminalsError};
@@ -48,15 +48,12 @@ impl Driver<'_> {
             typed: 0,
             due_ns: now_ns,
             ready_ns: now_ns,
-            current: None,
-            ending: Ending::Prompt,
-            time_out_ns: None,
+            reply: None,
             output_ns: now_ns,
             has_prompt: false,
             unreported: BTreeMap::new(),
             accounts: None,
-            before: None,
-            is_open: false,
+            before: Before::Unread,
             settling: None,
             early: None,
         });
@@ -102,8 +99,8 @@ impl Driver<'_> {
     pub(super) fn time_out(&mut self, seat_index: usize, now_ns: u64) -> Result<(), TerminalsError> {
         let seat = &mut self.seats[seat_index];
         self.outcome.timed_out += 1;
-        self.finished.extend(seat.current.take());
-        seat.before = None;
+        self.finished.extend(seat.reply.take().map(|reply| reply.interaction));
+        seat.before = Before::Unread;
         seat.next_index = self.play.work.next_pass(seat.next_index);
         seat.input = None;
         seat.terminal = None;

@@ -32,7 +32,7 @@ use rustix::time::ClockId;
 
 use self::interaction::Interaction;
 use self::listener::{Ending, Heard};
-use self::seat::{Phase, Seat, to_ns};
+use self::seat::{Phase, Reply, Seat, to_ns};
 use self::work::Work;
 use crate::accounts::{Ends, Sources};
 use crate::error::{Context, TerminalsError};
@@ -305,14 +305,14 @@ impl Driver<'_> {
                     let heard = seat.listener.hear(&chunk[..length]);
                     if heard.output_bytes > 0 {
                         seat.output_ns = now_ns;
-                        if let Some(current) = seat.current.as_mut() {
+                        if let Some(Reply { interaction: current, ending, .. }) = seat.reply.as_mut() {
                             current.output_bytes += heard.output_bytes;
                             let first = current.first_output_ns.is_none();
                             current.first_output_ns.get_or_insert(now_ns);
-                            if let (Ending::Silence(silence_ns), true) = (&seat.ending, first) {
+                            if let (Ending::Silence(silence_ns), true) = (ending, first) {
                                 let index = current.index;
                                 self.timers.push(Reverse((
-                                    now_ns + silence_ns,
+                                    now_ns + *silence_ns,
                                     seat_index,
                                     seat.logins,
                                     index,
@@ -419,7 +419,8 @@ impl Driver<'_> {
     /// The last key of an input was typed at `sent_ns`.
     fn sent(&mut self, seat_index: usize, sent_ns: u64, population: u32) {
         let seat = &mut self.seats[seat_index];
-        let Some((mut interaction, ending, time_out_ns)) = seat.arrive(population) else { return };
+        let Some(mut reply) = seat.arrive(population) else { return };
+        let interaction = &mut reply.interaction;
         interaction.sent_ns = Some(sent_ns);
         self.started += 1;
         let late_ns = sent_ns.saturating_sub(interaction.arrival_ns.max(seat.ready_ns));
@@ -430,16 +431,15 @@ impl Driver<'_> {
             self.outcome.without_wait += 1;
             seat.has_prompt = false;
             let from_ns = if self.play.open_loop { seat.due_ns } else { sent_ns };
-            self.finished.push(interaction);
+            self.finished.push(reply.interaction);
             self.think(seat_index, from_ns, sent_ns);
             return;
         }
-        if let Some(time_out_ns) = time_out_ns {
+        if let Some(time_out_ns) = reply.time_out_ns {
             let at_ns = sent_ns.saturating_add(time_out_ns);
             self.timers.push(Reverse((at_ns, seat_index, seat.logins, interaction.index)));
         }
-        seat.ending = ending;
-        seat.current = Some(interaction);
+        seat.reply = Some(reply);
         seat.phase = Phase::Busy;
     }
 
@@ -466,15 +466,16 @@ impl Driver<'_> {
                 );
                 return Err(TerminalsError::User { user: seat.user, problem });
             }
-            let Some(current) = seat.current.as_ref().filter(|current| current.index == index) else {
+            let Some(reply) = seat.reply.as_ref().filter(|reply| reply.interaction.index == index) else {
                 continue;
             };
-            let silence_ns = match seat.ending {
+            let current = &reply.interaction;
+            let silence_ns = match reply.ending {
                 Ending::Silence(silence_ns) if current.first_output_ns.is_some() => Some(silence_ns),
                 _ => None,
             };
             let time_out_ns =
-                current.sent_ns.zip(seat.time_out_ns).map(|(sent_ns, ns)| sent_ns.saturating_add(ns));
+                current.sent_ns.zip(reply.time_out_ns).map(|(sent_ns, ns)| sent_ns.saturating_add(ns));
             if silence_ns.is_some_and(|silence_ns| seat.output_ns + silence_ns <= now_ns) {
                 let end_ns = seat.output_ns;
                 self.completed(seat_index, end_ns, now_ns, false);

@@ -22,6 +22,26 @@ pub(super) enum Phase {
     Gone,
 }
 
+/// A reply that has not ended.
+pub(super) struct Reply {
+    /// The interaction that waits for it.
+    pub interaction: Interaction,
+    /// What ends the wait.
+    pub ending: Ending,
+    /// Longest wait [ns].
+    pub time_out_ns: Option<u64>,
+}
+
+/// Totals of what runs at a terminal before the last key of an input.
+pub(super) enum Before {
+    /// Of the current input, they have not been read.
+    Unread,
+    /// Read.
+    Known(Totals),
+    /// They could not be read.
+    Unknown,
+}
+
 /// A user's terminal and state.
 pub(super) struct Seat {
     pub user: u32,
@@ -40,12 +60,8 @@ pub(super) struct Seat {
     pub due_ns: u64,
     /// Instant from which the driver could act for this user.
     pub ready_ns: u64,
-    /// Interaction whose reply has not ended.
-    pub current: Option<Interaction>,
-    /// What ends its wait, for those that end by time.
-    pub ending: Ending,
-    /// Longest wait for a reply [ns].
-    pub time_out_ns: Option<u64>,
+    /// The reply that is waited for, or was when the process ended.
+    pub reply: Option<Reply>,
     /// Instant of the last output.
     pub output_ns: u64,
     /// True if the last reply ended with the prompt: another prompt then belongs to nothing.
@@ -54,10 +70,8 @@ pub(super) struct Seat {
     pub unreported: BTreeMap<u64, Interaction>,
     /// Accounts of what runs at the terminal, where it is measured from outside.
     pub accounts: Option<Accounts>,
-    /// Totals before the last key of the current input.
-    pub before: Option<Totals>,
-    /// These totals were read for the current input, or could not be.
-    pub is_open: bool,
+    /// Their totals before the last key of the current input.
+    pub before: Before,
     /// Completed interaction whose shell may still be at work behind its prompt, with the totals before it.
     pub settling: Option<(Interaction, Totals)>,
     /// Report that arrived before the driver read its prompt.
@@ -80,10 +94,9 @@ impl Seat {
     pub fn think(&mut self, play: &Play<'_>, from_ns: u64) {
         let input = play.work.input(self.user, self.next_index);
         self.due_ns = due_after(from_ns, input.think_s);
-        self.time_out_ns = input.time_out_ns;
         self.input = Some(input);
         self.typed = 0;
-        self.is_open = false;
+        self.before = Before::Unread;
         self.phase = Phase::Thinking;
     }
 
@@ -92,7 +105,9 @@ impl Seat {
         let begins = |input: &Input| {
             !matches!(input.ending, Ending::Nothing) && input.typed_at(self.due_ns, at_ns) == input.line.len()
         };
-        !self.is_open && self.accounts.is_some() && self.input.as_ref().is_some_and(begins)
+        matches!(self.before, Before::Unread)
+            && self.accounts.is_some()
+            && self.input.as_ref().is_some_and(begins)
     }
 
     /// Instant at which the next key of the input is due.
@@ -100,8 +115,8 @@ impl Seat {
         self.input.as_ref().map_or(self.due_ns, |input| input.key_ns(self.due_ns, self.typed))
     }
 
-    /// The interaction whose input is due, what ends its wait, and the longest wait.
-    pub fn arrive(&mut self, population: u32) -> Option<(Interaction, Ending, Option<u64>)> {
+    /// The interaction whose input is due, with what ends its wait.
+    pub fn arrive(&mut self, population: u32) -> Option<Reply> {
         let input = self.input.take()?;
         let index = self.next_index;
         self.next_index += 1;
@@ -121,7 +136,7 @@ impl Seat {
             used: None,
             wall_offset_us: wall_offset_us(),
         };
-        Some((interaction, input.ending, input.time_out_ns))
+        Some(Reply { interaction, ending: input.ending, time_out_ns: input.time_out_ns })
     }
 }
 

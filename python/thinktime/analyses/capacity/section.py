@@ -8,8 +8,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from thinktime.analyses.timeline.section import TimeAxis
-from thinktime.documents import charts, palette
 from thinktime.documents import format as shown
+from thinktime.documents import palette
+from thinktime.documents.charts import wholes
+from thinktime.documents.charts.axis import Axis, Spec
 from thinktime.documents.document import Cell, Col, Cols, Figure, Key, Section, Table
 from thinktime.documents.series import Point, Series
 from thinktime.documents.wording import (
@@ -242,15 +244,13 @@ def _over_time(timeline: Timeline | None, drawn: Sequence[Group]) -> Figure | No
     )
 
 
-def _stack(time: TimeAxis, shares: Sequence[Sequence[float]], keys: Sequence[Key]) -> charts.Spec:
+def _stack(time: TimeAxis, shares: Sequence[Sequence[float]], keys: Sequence[Key]) -> Spec:
     rows = [
         {**row, "part": key.name, "shown": _percent(row["value"])}
         for key, values in zip(keys, shares, strict=True)
         for row in time.steps(values)
     ]
-    return charts.stack(
-        rows, keys, time.axis, charts.Axis("share of CPU time", format=".0%", low=0.0, high=1.0)
-    )
+    return wholes.stack(rows, keys, time.axis, Axis("share of CPU time", format=".0%", low=0.0, high=1.0))
 
 
 # Tables

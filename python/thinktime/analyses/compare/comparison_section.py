@@ -17,7 +17,7 @@ from thinktime.analyses.compare.section import (
 )
 from thinktime.analyses.throughput import comparison_section as throughput_comparison
 from thinktime.documents import format as shown
-from thinktime.documents.charts import Axis
+from thinktime.documents.charts.axis import Axis
 from thinktime.documents.document import Col, Cols, Column, Figure, Key, Section, Table
 from thinktime.documents.series import Point, Series
 from thinktime.documents.wording import capital, few_attributed, p_value, percent, refused, worded

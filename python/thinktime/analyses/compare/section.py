@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from thinktime.documents import charts
 from thinktime.documents import format as shown
-from thinktime.documents.charts import Axis, Spec
+from thinktime.documents.charts import distributions, scatters
+from thinktime.documents.charts.axis import Axis, Spec
 from thinktime.documents.document import Cell, Col, Cols, Column, Figure, Key, Section, Table
 from thinktime.documents.series import Point, Series
 from thinktime.documents.wording import capital, ends, few_attributed, p_value, percent, refused, worded
@@ -412,8 +412,8 @@ def _chance(item: Effect) -> Figure:
     y = Axis("possible assignments", low=0.0, high=float(most) * 1.05, ticks=whole)
 
     def chart() -> Spec:
-        bars = charts.histogram(rows, x, y, "other", "assignments")
-        return charts.laid_over(bars, observed.marks(), observed.keys)
+        bars = distributions.histogram(rows, x, y, "other", "assignments")
+        return scatters.laid_over(bars, observed.marks(), observed.keys)
 
     name = f"compare-chance-{_slug(item)}"
     low, high = ends(replace(item.difference, low=item.by_chance[0], high=item.by_chance[-1]))

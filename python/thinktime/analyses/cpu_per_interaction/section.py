@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from thinktime.documents import charts
 from thinktime.documents import format as shown
+from thinktime.documents.charts.axis import Axis
 from thinktime.documents.document import Cell, Col, Cols, Figure, Key, Section, Table
 from thinktime.documents.series import Point as Mark
 from thinktime.documents.series import Series
@@ -257,7 +257,7 @@ def _against_users(result: CpuPerInteraction) -> Figure | None:
     return Figure(
         name="cpu-per-interaction-users",
         title="CPU time of an interaction against users",
-        chart=series.curves(charts.Axis("users"), charts.Axis.from_zero("CPU time [s]", series.rows())),
+        chart=series.curves(Axis("users"), Axis.from_zero("CPU time [s]", series.rows())),
         data=_data(result, "users"),
         alt=_course("CPU time", _ends(result), lambda point: point.cpu),
         keys=series.keys,
@@ -280,7 +280,7 @@ def _events(result: CpuPerInteraction) -> Figure | None:
     return Figure(
         name="cpu-per-interaction-events",
         title=title,
-        chart=series.curves(charts.Axis("users"), charts.Axis.from_zero(name, series.rows())),
+        chart=series.curves(Axis("users"), Axis.from_zero(name, series.rows())),
         data=Table.of(
             result.points,
             Col("users", _label),
@@ -316,8 +316,8 @@ def _against_events(result: CpuPerInteraction) -> Figure | None:
         name="cpu-per-interaction-lines",
         title=f"CPU time of an interaction against {name}",
         chart=series.labelled(
-            charts.Axis(f"{name} per interaction", low=0.0, high=1.02 * most),
-            charts.Axis.from_zero("CPU time [s]", [*series.rows(), *lines.rows()]),
+            Axis(f"{name} per interaction", low=0.0, high=1.02 * most),
+            Axis.from_zero("CPU time [s]", [*series.rows(), *lines.rows()]),
             lines,
         ),
         data=_data(result, "lines"),

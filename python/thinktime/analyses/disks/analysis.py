@@ -11,19 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.analyses.disks import drives as drive_figures
+from thinktime.analyses.disks import formulas, states
 from thinktime.analyses.disks import intervals as sampled_intervals
-from thinktime.analyses.disks import states
 from thinktime.analyses.disks.drives import ALL_DISKS, DRIVE_COLUMN, TOTALS, Device
-from thinktime.analyses.disks.intervals import (
-    Array,
-    Intervals,
-    Piece,
-    Reading,
-    column,
-    length_s,
-    total,
-    unknown,
-)
+from thinktime.analyses.disks.formulas import Array, Piece, Reading
+from thinktime.analyses.disks.intervals import Intervals
 from thinktime.analyses.disks.result import Amount, Compared, Disks, Period, Swapping
 from thinktime.analyses.disks.states import Ticks
 from thinktime.errors import InputError
@@ -225,7 +217,7 @@ def _kernel(result: Disks, devices: Sequence[Device]) -> Iterator[Caveat]:
 def _amounts(log: Log, intervals: Intervals, labels: dict[str, str]) -> Callable[[], tuple[Amount, ...]]:
     """Rates and totals of the counters that the log has."""
     units = {column.name: column.unit for column in log.schema("samples")}
-    rates = {name: intervals.rate(column(name), f"{units.get(name, '')}/s") for name in labels}
+    rates = {name: intervals.rate(formulas.column(name), f"{units.get(name, '')}/s") for name in labels}
 
     def found() -> tuple[Amount, ...]:
         return tuple(
@@ -237,7 +229,10 @@ def _amounts(log: Log, intervals: Intervals, labels: dict[str, str]) -> Callable
     return found
 
 
-HITS = Reading(column("cache_hits"), total([column("cache_hits"), column("block_reads")]))
+HITS = Reading(
+    formulas.column("cache_hits"),
+    formulas.total([formulas.column("cache_hits"), formulas.column("block_reads")]),
+)
 
 
 def _hit_ratio(intervals: Intervals) -> Callable[[], Estimate | NotApplicable]:
@@ -251,11 +246,13 @@ def _hit_ratio(intervals: Intervals) -> Callable[[], Estimate | NotApplicable]:
 def _swapping(log: Log, intervals: Intervals) -> Callable[[tuple[Amount, ...]], Swapping | NotApplicable]:
     """Figures of the swaps, given their amounts."""
     pages = _amounts(log, intervals, PAGES)
-    both = total([column("swap_ins"), column("swap_outs")])
+    both = formulas.total([formulas.column("swap_ins"), formulas.column("swap_outs")])
     units = {column.name: column.unit for column in log.schema("samples")}
     count = intervals.known({"swaps": both})()["swaps"].count
-    size = intervals.ratio(Reading(column("swapped_clicks"), both, n=count), units.get("swapped_clicks", ""))
-    between = intervals.ratio(Reading(length_s, both, n=count), "s")
+    size = intervals.ratio(
+        Reading(formulas.column("swapped_clicks"), both, n=count), units.get("swapped_clicks", "")
+    )
+    between = intervals.ratio(Reading(formulas.length_s, both, n=count), "s")
 
     def found(amounts: tuple[Amount, ...]) -> Swapping | NotApplicable:
         if amounts:
@@ -284,10 +281,15 @@ class _Periods(Request[Piece, tuple[Period, ...]]):
 
         def rate(*names: str) -> Reading:
             name = next((name for name in names if intervals.has(name)), names[0])
-            return Reading(column(name), length_s)
+            return Reading(formulas.column(name), formulas.length_s)
 
         of_kernel = [rate("block_reads", "disk_reads"), rate("block_writes", "disk_writes"), HITS]
-        self._readings = [*of_kernel, waiting or Reading(unknown, unknown), *queues, *drives]
+        self._readings = [
+            *of_kernel,
+            waiting or Reading(formulas.unknown, formulas.unknown),
+            *queues,
+            *drives,
+        ]
         self._sums: dict[tuple[int, int], Array] = {}
         """Amounts and what they are divided by, by session and period."""
         self._start_s: dict[tuple[int, int], float] = {}

@@ -10,17 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.analyses.disks.intervals import (
-    Fact,
-    Formula,
-    Intervals,
-    Piece,
-    Reading,
-    column,
-    length_s,
-    total,
-    unknown,
-)
+from thinktime.analyses.disks import formulas
+from thinktime.analyses.disks.formulas import Array, Formula, Piece, Reading
+from thinktime.analyses.disks.intervals import Fact, Intervals
 from thinktime.analyses.disks.result import Drive, Maker
 from thinktime.log import facts, observations
 from thinktime.log.alongside import Matched, alongside, can_follow
@@ -32,8 +24,6 @@ if TYPE_CHECKING:
 
     from thinktime.log import Log
     from thinktime.log.facts import Facts
-
-Array = NDArray[np.float64]
 
 DRIVE_COLUMN = re.compile(r"drive(\d+)_(requests|bytes|seeks|access_s|transfer_s|busy_s)")
 """Columns of the samples that belong to one drive."""
@@ -120,7 +110,7 @@ def devices(log: Log, intervals: Intervals) -> tuple[Intervals, tuple[Device, ..
     if log.has("disks"):
         return _of_table(log, intervals)
     if any(intervals.has(name) for name in TOTALS.values()):
-        counters = {name: column(of) for name, of in TOTALS.items()}
+        counters = {name: formulas.column(of) for name, of in TOTALS.items()}
         found = _limited(intervals, [_Counted(ALL_DISKS, None, counters)], limited=False)
         return intervals, tuple(found)
     return intervals, ()
@@ -147,7 +137,7 @@ def _drive(described: Sequence[Facts], number: int) -> _Counted:
     given = names[number] if number < len(names) else None
     name = given if given and names.count(given) == 1 else f"drive{number}"
     counted = (*TIMES, "busy_s")
-    return _Counted(name, number, {item: column(f"drive{number}_{item}") for item in counted})
+    return _Counted(name, number, {item: formulas.column(f"drive{number}_{item}") for item in counted})
 
 
 def _is_over(busy: Formula) -> Formula:
@@ -164,14 +154,14 @@ def _limited(intervals: Intervals, found: Sequence[_Counted], *, limited: bool =
     """Devices whose busy time is left out where it is longer than the interval."""
     asked = []
     for item in found:
-        counters = {name: item.counters.get(name, unknown) for name in (*TABLE, *TIMES)}
+        counters = {name: item.counters.get(name, formulas.unknown) for name in (*TABLE, *TIMES)}
         over: dict[str, Formula] = {}
         if limited and "busy_s" in item.counters:
             over = {"over": _is_over(counters["busy_s"])}
             counters["busy_s"] = _within(counters["busy_s"])
         sums = {
-            "operations of both kinds": total([counters["reads"], counters["writes"]]),
-            "bytes of both kinds": total([counters["read_bytes"], counters["write_bytes"]]),
+            "operations of both kinds": formulas.total([counters["reads"], counters["writes"]]),
+            "bytes of both kinds": formulas.total([counters["read_bytes"], counters["write_bytes"]]),
         }
         asked.append((item, counters, sums, intervals.known(counters | sums | over, of_devices=True)))
     for item, counters, sums, known in asked:
@@ -330,7 +320,7 @@ def drive(
     def mean(amounts: Formula, unit: str) -> Callable[[], Estimate | None]:
         return intervals.ratio(Reading(amounts, requests, n=count), unit)
 
-    exact = Reading(busy, length_s) if device.has("busy_s") else None
+    exact = Reading(busy, formulas.length_s) if device.has("busy_s") else None
     size = mean(device.get("bytes"), "byte")
     utilisation = intervals.compared(sampled, exact)
     asked = {
@@ -343,7 +333,7 @@ def drive(
         "access": mean(device.get("access_s"), "s"),
         "transfer": mean(device.get("transfer_s"), "s"),
         "service": mean(busy, "s"),
-        "response": mean(total([device.get("read_wait_s"), device.get("write_wait_s")]), "s"),
+        "response": mean(formulas.total([device.get("read_wait_s"), device.get("write_wait_s")]), "s"),
     }
 
     def figures() -> Drive:
@@ -356,7 +346,7 @@ def drive(
             **{name: estimate() for name, estimate in asked.items()},
         )
 
-    return figures, exact or sampled or Reading(unknown, length_s)
+    return figures, exact or sampled or Reading(formulas.unknown, formulas.length_s)
 
 
 def _total(fact: Fact) -> float | None:

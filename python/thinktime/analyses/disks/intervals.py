@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thinktime.analyses.disks import formulas
+from thinktime.analyses.disks.formulas import Array, Formula, Piece, Reading
 from thinktime.analyses.disks.result import Compared
 from thinktime.errors import InputError
 from thinktime.log import facts, observations
@@ -22,87 +23,11 @@ from thinktime.stats.series.looks import Asked, Looks, Request
 if TYPE_CHECKING:
     from thinktime.log import Log
 
-Array = NDArray[np.float64]
-Rows = tuple[NDArray[np.int64], Mapping[str, Array]]
-"""Rows of a device: for each the index of its interval within the piece, and its counters by name."""
-
 DIFFERS_LEVEL = 0.99
 ROUNDING = 1e-9
 """Differences of fractions below this are rounding."""
 SLACK_S = 1e-6
 """Slack for start times, which are kept in microseconds."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece(Observations):
-    """Sample intervals in order, of the selected sessions and stretch.
-
-    A value below zero, which is impossible for a counter, is nan.
-    """
-
-    session: NDArray[np.int64]
-    """Number of the session of each interval."""
-    since_s: Array
-    """From the start of the session [s]."""
-    devices: Mapping[str, Rows] = dataclasses.field(default_factory=dict)
-    """Rows of table `disks` beside the intervals, by device."""
-    negative: int
-    """Values that are nan because they were below zero."""
-
-    @property
-    def unknown(self) -> Array:
-        """Nan for each interval."""
-        return np.full(len(self), np.nan)
-
-    def column(self, name: str) -> Array:
-        """Values of a column; nan throughout where the log lacks it."""
-        found = self.columns.get(name)
-        return self.unknown if found is None else found
-
-
-Formula = Callable[[Piece], Array]
-"""A value for each interval of a piece; nan where it was not measured."""
-
-
-def column(name: str) -> Formula:
-    """Values of a column."""
-    return lambda piece: piece.column(name)
-
-
-def length_s(piece: Piece) -> Array:
-    """Lengths of the intervals."""
-    return piece.length_s
-
-
-def total(parts: Sequence[Formula]) -> Formula:
-    """Sum of formulas; nan where one of them is missing."""
-    return lambda piece: np.sum([part(piece) for part in parts], axis=0)
-
-
-def unknown(piece: Piece) -> Array:
-    """What was not measured."""
-    return piece.unknown
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """Numerators and denominators of a ratio by interval."""
-
-    amounts: Formula
-    per: Formula
-    _: KW_ONLY
-    n: int | None = None
-    """Observations behind it; the number of intervals by default."""
-    by: str = ""
-    """Origin, for `Estimate.method`."""
-    is_constant: bool = False
-    """One value spread over its session: intervals within the session carry no information."""
-
-    def measured(self, piece: Piece) -> tuple[Array, Array, NDArray[np.bool_]]:
-        """Both where both are measured, and where that is."""
-        amounts, per = self.amounts(piece), self.per(piece)
-        known = np.isfinite(amounts) & np.isfinite(per)
-        return amounts[known], per[known], known
 
 
 @dataclass(slots=True)
@@ -279,16 +204,16 @@ class Intervals:
 
     def total(self, names: Sequence[str]) -> Formula:
         """Sum of those columns that were measured at all; nan where one of them is missing."""
-        present = [column(name) for name in names if self.has(name)]
-        return total(present) if present else unknown
+        present = [formulas.column(name) for name in names if self.has(name)]
+        return formulas.total(present) if present else formulas.unknown
 
-    def known(self, formulas: Mapping[str, Formula], *, of_devices: bool = False) -> Asked[dict[str, Fact]]:
+    def known(self, wanted: Mapping[str, Formula], *, of_devices: bool = False) -> Asked[dict[str, Fact]]:
         """Facts of formulas of columns, or of devices."""
-        return (self.looks if of_devices else self.alone).ask(_Facts(formulas))
+        return (self.looks if of_devices else self.alone).ask(_Facts(wanted))
 
     def rate(self, amounts: Formula, unit: str) -> Callable[[], Estimate | None]:
         """Amount per second."""
-        return self.ratio(Reading(amounts, length_s), unit)
+        return self.ratio(Reading(amounts, formulas.length_s), unit)
 
     def ratio(self, reading: Reading, unit: str) -> Callable[[], Estimate | None]:
         r"""Ratio of sums; None where nothing was measured.
@@ -394,7 +319,7 @@ def read(
     pieces = selected(names)
     begun: set[int] = set()
     count, time_s, negative, dropped = 0, 0.0, 0, 0
-    known = _Facts({name: column(name) for name in dict.fromkeys(names)})
+    known = _Facts({name: formulas.column(name) for name in dict.fromkeys(names)})
     for piece in pieces():
         begun |= set(np.unique(piece.session).tolist())
         count += len(piece)

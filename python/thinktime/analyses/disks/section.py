@@ -8,8 +8,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from thinktime.documents import charts
 from thinktime.documents import format as shown
+from thinktime.documents.charts import distributions, wholes
+from thinktime.documents.charts.axis import Axis
 from thinktime.documents.document import Cell, Col, Cols, Figure, Section, Table
 from thinktime.documents.wording import listed, refused, share, there_are_only, whole, worded
 from thinktime.stats.estimate import Estimate, NotApplicable
@@ -456,10 +457,10 @@ def _queue_figure(queue: Queue, *, half: bool) -> Figure:
         name=f"disks-queue-{queue.place}",
         title=f"Number of requests at {'the ' if queue.place == 'controller' else ''}{queue.place}",
         chart=partial(
-            charts.histogram,
+            distributions.histogram,
             rows,
-            charts.Axis("requests, in service or waiting", format="d", low=-0.6, high=len(bins) - 0.4),
-            charts.Axis.from_zero("share of the readings", heights, format=".0%"),
+            Axis("requests, in service or waiting", format="d", low=-0.6, high=len(bins) - 0.4),
+            Axis.from_zero("share of the readings", heights, format=".0%"),
             "queue",
             "queue",
         ),
@@ -498,7 +499,7 @@ def _states_figure(matrix: StateMatrix) -> Figure:
     return Figure(
         name="disks-states",
         title="State of the CPU while drives are busy",
-        chart=partial(charts.grid, rows, "drives", "CPU", "disk"),
+        chart=partial(wholes.grid, rows, "drives", "CPU", "disk"),
         data=Table.of(
             cells,
             Col("CPU", lambda cell: cell[0]),

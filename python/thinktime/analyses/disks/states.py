@@ -10,18 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from thinktime.analyses.disks import formulas
 from thinktime.analyses.disks.drives import Device
-from thinktime.analyses.disks.intervals import (
-    Fact,
-    Formula,
-    Intervals,
-    Piece,
-    Reading,
-    column,
-    length_s,
-    total,
-    unknown,
-)
+from thinktime.analyses.disks.formulas import Array, Formula, Piece, Reading
+from thinktime.analyses.disks.intervals import Fact, Intervals
 from thinktime.analyses.disks.result import Compared, Cpu, CpuState, Queue, StateMatrix
 from thinktime.log import facts, observations
 from thinktime.stats.estimate import Estimate
@@ -29,8 +21,6 @@ from thinktime.stats.series.looks import shared
 
 if TYPE_CHECKING:
     from thinktime.log import Log
-
-Array = NDArray[np.float64]
 
 STATE = re.compile(r"ticks_(user|system|idle)_(\w+)")
 LENGTH = re.compile(r"ticks_queue_(\d+)")
@@ -90,18 +80,18 @@ class Ticks:
 
 def _of(states: Mapping[tuple[str, str], Formula], cpu: Sequence[str], drives: Sequence[str]) -> Formula:
     chosen = [values for (one, other), values in states.items() if one in cpu and other in drives]
-    return total(chosen) if chosen else unknown
+    return formulas.total(chosen) if chosen else formulas.unknown
 
 
 def read_ticks(intervals: Intervals) -> Ticks:
     """Columns of the ticks, without intervals whose parts do not add up."""
     by_state = {
-        (match[1], match[2]): column(name)
+        (match[1], match[2]): formulas.column(name)
         for name in intervals.facts
         if (match := STATE.fullmatch(name)) and intervals.has(name)
     }
     numbered = {
-        int(match[1]): column(name)
+        int(match[1]): formulas.column(name)
         for name in intervals.facts
         if (match := LENGTH.fullmatch(name)) and intervals.has(name)
     }
@@ -176,7 +166,10 @@ def _kept_by_run(log: Log, intervals: Intervals, name: str) -> Reading | None:
             return None
         of_session[number] = response.value
     return Reading(
-        lambda piece: of_session[piece.session] * piece.length_s, length_s, by=BY_RUN, is_constant=True
+        lambda piece: of_session[piece.session] * piece.length_s,
+        formulas.length_s,
+        by=BY_RUN,
+        is_constant=True,
     )
 
 
@@ -227,7 +220,7 @@ def device_queue(device: Device, intervals: Intervals) -> tuple[Callable[[], Que
         return None
     count = fact.known
     sampled = Reading(waiting, _ones(waiting), n=count, by=AT_ENDS) if count else None
-    exact = Reading(device.get("queue_s"), length_s) if device.has("queue_s") else None
+    exact = Reading(device.get("queue_s"), formulas.length_s) if device.has("queue_s") else None
     longest = int(fact.highest) if count else 0
     is_long = longest > LONGEST
     asked = [
@@ -290,7 +283,7 @@ def controller(
     busy = [device.get("busy_s") for device in devices if device.number is not None]
     if busy and (len(busy) == 1 or takes_turns):
         # Where no tick found two drives busy, their times do not overlap.
-        exact = Reading(total(busy), length_s)
+        exact = Reading(formulas.total(busy), formulas.length_s)
     compared = intervals.compared(ticks.busy(None), exact)
     return lambda: None if compared().best is None else compared()
 
@@ -335,14 +328,16 @@ def cpu(log: Log, intervals: Intervals, ticks: Ticks) -> tuple[Callable[[], Cpu 
     """CPU time by state, sampled and exact, and the reading of the time spent waiting for drives."""
     measured: dict[str, Formula] = {}
     for state, role in ROLES.items():
-        present = [column(name) for name in observations.role_columns(log, role) if intervals.has(name)]
+        present = [
+            formulas.column(name) for name in observations.role_columns(log, role) if intervals.has(name)
+        ]
         if present:
-            measured[state] = total(present)
+            measured[state] = formulas.total(present)
     if intervals.has("steal_s"):
-        measured["steal"] = column("steal_s")
+        measured["steal"] = formulas.column("steal_s")
     known = intervals.known(measured)()
     measured = {state: values for state, values in measured.items() if known[state].known}
-    capacity = total(list(measured.values())) if "idle" in measured else unknown
+    capacity = formulas.total(list(measured.values())) if "idle" in measured else formulas.unknown
     is_sampled = not ticks.states and _is_sampled(log)
     asked = {}
     for state in (*ROLES, *(["steal"] if intervals.has("steal_s") else []), "busy"):
@@ -353,11 +348,11 @@ def cpu(log: Log, intervals: Intervals, ticks: Ticks) -> tuple[Callable[[], Cpu 
             first = _part(measured, members, capacity, IN_TICKS) if is_sampled else None
         second = None if is_sampled else _part(measured, members, capacity, "")
         if state == "busy" and is_sampled and intervals.has("cpu_exact_s"):
-            second = Reading(column("cpu_exact_s"), _processors(log, capacity))
+            second = Reading(formulas.column("cpu_exact_s"), _processors(log, capacity))
         asked[state] = intervals.compared(first, second)
     waiting, is_hint = _waiting(intervals, ticks, capacity)
     part = None if waiting is None else intervals.ratio(waiting, "")
-    stalled = intervals.rate(column("psi_io_some_s"), "")
+    stalled = intervals.rate(formulas.column("psi_io_some_s"), "")
 
     def found() -> Cpu | None:
         shares = {state: share() for state, share in asked.items()}
@@ -380,7 +375,7 @@ def _part(times: Mapping[str, Formula], states: Sequence[str], capacity: Formula
     """Share of some states in the capacity; None where one was not measured."""
     if not all(state in times for state in states):
         return None
-    return Reading(total([times[state] for state in states]), capacity, by=by)
+    return Reading(formulas.total([times[state] for state in states]), capacity, by=by)
 
 
 def _is_sampled(log: Log) -> bool:
@@ -405,5 +400,5 @@ def _waiting(intervals: Intervals, ticks: Ticks, capacity: Formula) -> tuple[Rea
     if busy:
         return ticks.share(("idle",), busy), False
     if intervals.has("iowait_s"):
-        return Reading(column("iowait_s"), capacity, by=IN_TICKS), True
+        return Reading(formulas.column("iowait_s"), capacity, by=IN_TICKS), True
     return None, False

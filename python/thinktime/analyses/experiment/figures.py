@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from thinktime.analyses.experiment import words
-from thinktime.documents import charts
 from thinktime.documents import format as shown
+from thinktime.documents.charts.axis import Axis
 from thinktime.documents.document import Column, Figure, Key, Table
 from thinktime.documents.series import Point, Series
 from thinktime.documents.wording import capital, listed
@@ -34,9 +34,9 @@ def drawn(name: str, result: Experiment, cells: Table) -> Iterator[Figure]:
         yield figure
 
 
-def _axis(result: Experiment) -> charts.Axis:
+def _axis(result: Experiment) -> Axis:
     noun = words.response(result.response)
-    return charts.Axis(f"{noun} [{result.unit}]" if result.unit else noun)
+    return Axis(f"{noun} [{result.unit}]" if result.unit else noun)
 
 
 def _keys(names: Sequence[str]) -> list[Key]:

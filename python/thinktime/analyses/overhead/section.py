@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from thinktime.analyses.overhead.caveats import WORDS, doubt, reason
 from thinktime.documents import format as shown
-from thinktime.documents.charts import Axis, Chart
+from thinktime.documents.charts.axis import Axis, Chart
 from thinktime.documents.document import Cell, Col, Cols, Figure, Key, Section, Table
 from thinktime.documents.series import Point, Series
 from thinktime.documents.wording import (

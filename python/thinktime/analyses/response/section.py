@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from thinktime.analyses.response import decomposition_section
 from thinktime.analyses.response.decomposition_section import label
 from thinktime.documents import format as shown
-from thinktime.documents.charts import Axis
+from thinktime.documents.charts.axis import Axis
 from thinktime.documents.document import Cell, Col, Cols, Figure, Key, Section, Table
 from thinktime.documents.series import Point, Series
 from thinktime.documents.wording import few, refused, users, worded

@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from thinktime.analyses.saturation.section import axis, place
-from thinktime.documents import charts
 from thinktime.documents import format as shown
+from thinktime.documents.charts import scatters
 from thinktime.documents.document import Cell, Col, Cols, Figure, Key, Section, Table
 from thinktime.documents.wording import capital, p_value, refused, share, worded
 from thinktime.stats.estimate import NotApplicable
@@ -120,7 +120,7 @@ def _figure(result: FrontierComparison, index: int, keys: tuple[Key, ...]) -> Fi
     first = pairs[0][1]
     points = [(name, x, y) for name, pair in pairs for x, y in pair.points]
     chart = partial(
-        charts.frontiers,
+        scatters.frontiers,
         curves=[{"x": x, "y": y, "series": name} for name, pair in pairs for x, y in pair.curve],
         bands=[
             {"x": x, "low": low, "high": high, "series": name}

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thinktime.documents import charts, palette
 from thinktime.documents import format as shown
+from thinktime.documents import palette
+from thinktime.documents.charts import scatters
+from thinktime.documents.charts.axis import Axis
 from thinktime.documents.document import Cell, Col, Cols, Figure, Key, Section, Table
 from thinktime.documents.wording import bare, capital, listed, loads_chosen, percent, refused, share, worded
 from thinktime.stats.estimate import NotApplicable
@@ -184,9 +186,9 @@ def _along(pair: FrontierPair) -> str:
     )
 
 
-def axis(item: Dimension) -> charts.Axis:
+def axis(item: Dimension) -> Axis:
     """Axis of one kind of work."""
-    return charts.Axis(f"{item.label} [{shown.plural(item.unit)}]", format="~s", low=0.0)
+    return Axis(f"{item.label} [{shown.plural(item.unit)}]", format="~s", low=0.0)
 
 
 def place(pair: FrontierPair, x: float, y: float) -> str:
@@ -208,7 +210,7 @@ def _figure(pair: FrontierPair, number: int, keys: Mapping[str, Key]) -> Figure:
         caption=f"Frontier of {pair.x.label} and {pair.y.label}",
     )
     chart = partial(
-        charts.frontier,
+        scatters.frontier,
         cloud=[{"x": x, "y": y, "shown": place(pair, x, y)} for x, y in pair.cloud],
         points=[
             {"x": x, "y": y, "series": keys[limit].name, "shown": place(pair, x, y)}

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from thinktime.documents import charts, palette
 from thinktime.documents import format as shown
+from thinktime.documents import palette
+from thinktime.documents.charts.axis import Axis
 from thinktime.documents.document import Col, Figure, Key, Section, Table
 from thinktime.documents.series import Point, Series
 from thinktime.documents.wording import listed, percent, refused, share, worded
@@ -261,8 +262,8 @@ def _course(result: Scheduling) -> Figure | None:
         name="scheduling-course",
         title=title,
         chart=series.curves(
-            charts.Axis("seconds since the beginning", low=0.0, high=result.length_s),
-            charts.Axis.from_zero("mean number of tasks", series.rows()),
+            Axis("seconds since the beginning", low=0.0, high=result.length_s),
+            Axis.from_zero("mean number of tasks", series.rows()),
             dotted=False,
         ),
         data=Table.of(

@@ -7,8 +7,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from thinktime.documents import charts
 from thinktime.documents import format as shown
+from thinktime.documents.charts import distributions
+from thinktime.documents.charts.axis import Axis
 from thinktime.documents.document import Cell, Col, Cols, Figure, Key, Section, Table
 from thinktime.documents.series import Point, Series
 from thinktime.documents.wording import capital, listed, p_value, percent, refused, share, whole, worded
@@ -27,7 +28,7 @@ INTERACTIONS = Key("interactions with at most this service", colour="user", shap
 SERVICE = Key("service time that they received", colour="system", shape="line")
 COLOURS = ("user", "system", "disk", "memory", "net", "queue")
 """Colours of the classes of a figure, which has no more classes than colours."""
-SHARE = partial(charts.Axis, format=".0%", low=0.0, high=1.0)
+SHARE = partial(Axis, format=".0%", low=0.0, high=1.0)
 METHOD = (
     "Service time is the CPU time that an interaction received, user and system. Statistics by class after "
     "Anderson and Sargent (1974), Table 1; a coefficient of variation of 1 belongs to the exponential "
@@ -255,7 +256,7 @@ def _distribution(result: Service) -> Figure:
         name="service-curve",
         title="Distribution of service times, and of the service received",
         chart=series.steps(
-            charts.Axis.logarithmic("service time", [point.x for point in points], "s"), SHARE("share")
+            Axis.logarithmic("service time", [point.x for point in points], "s"), SHARE("share")
         ),
         data=Table.of(
             result.curve,
@@ -327,10 +328,10 @@ def _histogram(result: Service) -> Figure:
         name="service-histogram",
         title="Service times",
         chart=partial(
-            charts.histogram,
+            distributions.histogram,
             rows,
-            charts.Axis.logarithmic("service time", edges, "s"),
-            charts.Axis.from_zero("share of interactions", rows, ".0%"),
+            Axis.logarithmic("service time", edges, "s"),
+            Axis.from_zero("share of interactions", rows, ".0%"),
             "user",
         ),
         data=Table.of(
@@ -472,8 +473,8 @@ def _residual_figure(name: str, title: str, items: Sequence[Ageing], alt: str) -
         name=name,
         title=title,
         chart=series.curves(
-            charts.Axis.logarithmic("service received", [point.x for point in series.points], "s"),
-            charts.Axis.logarithmic(
+            Axis.logarithmic("service received", [point.x for point in series.points], "s"),
+            Axis.logarithmic(
                 "mean service still to come", series.values("low", "high", "low_all", "high_all"), "s"
             ),
             dotted=False,

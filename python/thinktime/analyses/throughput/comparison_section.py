@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from thinktime.analyses.throughput.section import hollow, load_label, load_name, points
 from thinktime.documents import format as shown
-from thinktime.documents.charts import Axis
+from thinktime.documents.charts.axis import Axis
 from thinktime.documents.document import Cell, Col, Cols, Figure, Key, Section, Table
 from thinktime.documents.series import Series
 from thinktime.documents.wording import capital, few_attributed, listed, p_value, range_of, refused, worded

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from thinktime.documents import format as shown
 from thinktime.documents import palette
-from thinktime.documents.charts import Axis
+from thinktime.documents.charts.axis import Axis
 from thinktime.documents.document import Cell, Col, Figure, Key, Section, Table
 from thinktime.documents.series import Point, Series
 from thinktime.documents.wording import capital, few_attributed, range_of, refused, were, worded

@@ -8,8 +8,9 @@ from functools import partial
 from statistics import median_high
 from typing import TYPE_CHECKING, Any
 
-from thinktime.documents import charts
 from thinktime.documents import format as shown
+from thinktime.documents.charts import timelines
+from thinktime.documents.charts.axis import Axis, Spec
 from thinktime.documents.document import Col, Figure, Section, Table
 from thinktime.documents.wording import few_attributed, refused, worded
 from thinktime.stats.estimate import NotApplicable
@@ -54,9 +55,9 @@ class TimeAxis:
         return f"start [{self.unit}]"
 
     @property
-    def axis(self) -> charts.Axis:
+    def axis(self) -> Axis:
         """Axis of a chart."""
-        return charts.Axis(f"time since the start [{self.unit}]")
+        return Axis(f"time since the start [{self.unit}]")
 
     def steps(self, values: Sequence[float | None]) -> list[dict[str, Any]]:
         """Data of a chart of steps: a point for each stretch, and one more where a segment ends."""
@@ -161,12 +162,12 @@ def _peak(result: Timeline, strip: _Strip) -> str:
     )
 
 
-def _chart(time: TimeAxis, strips: Sequence[_Strip]) -> charts.Spec:
+def _chart(time: TimeAxis, strips: Sequence[_Strip]) -> Spec:
     drawn = []
     for strip in strips:
         share = strip.unit == "share"
         drawn.append(
-            charts.Strip(
+            timelines.Strip(
                 title=strip.name if share else f"{strip.name} [{shown.plural(strip.unit)}]",
                 colour=strip.colour,
                 rows=[
@@ -177,4 +178,4 @@ def _chart(time: TimeAxis, strips: Sequence[_Strip]) -> charts.Spec:
                 high=1.0 if share else None,
             )
         )
-    return charts.strips(drawn, time.axis)
+    return timelines.strips(drawn, time.axis)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from thinktime.analyses.timeline.section import TimeAxis
 from thinktime.analyses.users import logins, logins_section
 from thinktime.analyses.users.analysis import OTHERS
-from thinktime.documents import charts
 from thinktime.documents import format as shown
+from thinktime.documents.charts import wholes
+from thinktime.documents.charts.axis import Axis, Spec
 from thinktime.documents.document import Col, Cols, Figure, Key, Section, Table
 from thinktime.documents.wording import few_attributed, listed, refused, whole, worded
 from thinktime.stats.estimate import NotApplicable
@@ -247,7 +248,7 @@ def _peak(time: TimeAxis, name: str) -> str:
     )
 
 
-def _chart(time: TimeAxis, keys: Sequence[Key], cpus: int | None) -> charts.Spec:
+def _chart(time: TimeAxis, keys: Sequence[Key], cpus: int | None) -> Spec:
     rows = [
         {**row, "part": key.name, "shown": shown.quantity(row["value"], "CPU")}
         for key in keys
@@ -256,4 +257,4 @@ def _chart(time: TimeAxis, keys: Sequence[Key], cpus: int | None) -> charts.Spec
     drawn = [time.timeline.series[key.name] for key in keys]
     used = [sum(value or 0.0 for value in values) for values in zip(*drawn, strict=True)]
     top = max(float(cpus or 0), *used)
-    return charts.stack(rows, keys, time.axis, charts.Axis("CPUs used", low=0.0, high=top), ("user", "used"))
+    return wholes.stack(rows, keys, time.axis, Axis("CPUs used", low=0.0, high=top), ("user", "used"))

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from thinktime.analyses.waits.analysis import QUEUES
-from thinktime.documents import charts
 from thinktime.documents import format as shown
+from thinktime.documents.charts.axis import Axis
 from thinktime.documents.document import Cell, Col, Cols, Figure, Key, Section, Table
 from thinktime.documents.series import Point, Series
 from thinktime.documents.wording import capital, refused, share, there_are_only, worded
@@ -179,8 +179,8 @@ def _reactions(result: Waits) -> Figure | None:
         name="waits-reaction",
         title="Reaction time against swapping",
         chart=series.scatter(
-            charts.Axis("disk accesses per second", low=max(0.0, rates[0] - margin), high=rates[-1] + margin),
-            charts.Axis.logarithmic("reaction time", series.values("value"), "s"),
+            Axis("disk accesses per second", low=max(0.0, rates[0] - margin), high=rates[-1] + margin),
+            Axis.logarithmic("reaction time", series.values("value"), "s"),
         ),
         data=Table.of(
             zip(items, rates, strict=True),

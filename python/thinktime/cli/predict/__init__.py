@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -48,17 +47,9 @@ class _Group(PlainGroup):
 
 
 _OUTPUT = {
-    "output": Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Write to FILE; its ending chooses the format."),
-    ],
-    "form": Annotated[
-        destination.Form | None,
-        typer.Option(
-            "--format", help="By the ending of FILE, otherwise text; json and csv are unrounded, in SI units."
-        ),
-    ],
-    "force": Annotated[bool, typer.Option("--force", help="Overwrite FILE if it exists.")],
+    "output": destination.AnswerFile,
+    "form": destination.AnswerForm,
+    "force": destination.AnswerForce,
 }
 """Options that every model has."""
 

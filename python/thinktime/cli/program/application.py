@@ -17,8 +17,8 @@ import typer
 from typer.main import get_command
 
 from thinktime.cli import COMMANDS, config, messages, words_of
-from thinktime.cli.catalogue import Parameter
 from thinktime.cli.program import front
+from thinktime.cli.program.catalogue import Parameter
 from thinktime.cli.program.plain import PlainCommand, PlainGroup
 from thinktime.errors import InputError, InterruptedWorkError, WorkError
 
@@ -149,7 +149,7 @@ def _called(asked: Sequence[str], settings: Sequence[config.Setting]) -> int | N
     command = get_command(application(asked if line is None else line[0]))
     how: dict[str, Any] = {}
     if settings:
-        from thinktime.cli.catalogue import described
+        from thinktime.cli.program.catalogue import described
 
         how["default_map"] = config.defaults(settings, described(command, (), None))
     status: int | None = command.main([*asked], prog_name="thinktime", standalone_mode=False, **how)
@@ -169,7 +169,7 @@ def _refused(error: Any, settings: Sequence[config.Setting], asked: Sequence[str
         for text in str(error.message).split("\n"):
             messages.failure(text)
         return 2
-    from thinktime.cli.voice import in_words
+    from thinktime.cli.program.voice import in_words
 
     return _failed(config.located(in_words(error), settings, asked), 2)
 

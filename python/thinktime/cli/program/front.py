@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from thinktime import __version__
 from thinktime.cli import COMMANDS, messages
-from thinktime.cli.catalogue import PROGRAM, Command, Parameter
+from thinktime.cli.program.catalogue import PROGRAM, Command, Parameter
 from thinktime.errors import WorkError
 
 SUMMARY = "Measure, explain and predict interactive multi-user systems."

@@ -6,7 +6,7 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
-from thinktime.cli.catalogue import parameter, usage_of
+from thinktime.cli.program.catalogue import parameter, usage_of
 from thinktime.cli.program.front import in_paragraphs
 
 

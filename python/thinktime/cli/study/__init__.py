@@ -129,7 +129,7 @@ def command(
     accept_driver_load: Accept = False,
     on: On = None,
     workers: Workers = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    force: destination.PageForce = False,
 ) -> None:
     """Repeat a paper: print its tables and figures next to ours, and judge its claims.
 

@@ -19,8 +19,8 @@ from functools import cache
 from importlib import metadata, resources
 from typing import TYPE_CHECKING, Any
 
-from thinktime.documents import charts
 from thinktime.documents import format as shown
+from thinktime.documents.charts import frame
 from thinktime.documents.document import Cell, Document, Figure, Section, Table
 from thinktime.documents.render.arranged import ROWS_SHOWN, Words, arrange, counted
 from thinktime.documents.render.drawing import embedded
@@ -239,7 +239,7 @@ def _figure(figure: Figure, half: bool) -> HtmlFigure:
 
     spec = figure.chart()
     width = STATIC_WIDTH // 2 if half else STATIC_WIDTH
-    svg: str = vl_convert.vegalite_to_svg(charts.at_width(spec, width), vl_version=VEGA_LITE)
+    svg: str = vl_convert.vegalite_to_svg(frame.at_width(spec, width), vl_version=VEGA_LITE)
     svg = embedded(svg, figure.name)
     return HtmlFigure(figure.name, figure.title, figure.alt, svg, _once(spec), _table(figure.data), half)
 

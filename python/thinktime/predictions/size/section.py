@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from thinktime.documents import format as shown
-from thinktime.documents.charts import Axis
+from thinktime.documents.charts.axis import Axis
 from thinktime.documents.document import Col, Cols, Document, Figure, Key, Section, Table
 from thinktime.documents.series import Point, Series
 from thinktime.documents.wording import listed

@@ -13,7 +13,7 @@ import numpy as np
 
 from thinktime.documents import explorer as exploring
 from thinktime.documents import format as shown
-from thinktime.documents.charts import Axis
+from thinktime.documents.charts.axis import Axis
 from thinktime.documents.document import Figure, Key
 from thinktime.documents.explorer import Control, Explorer, Moved, Option, Reading, Varied
 from thinktime.predictions.size import choices, words

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from thinktime.documents import format as shown
-from thinktime.documents.charts import Axis
+from thinktime.documents.charts.axis import Axis
 from thinktime.documents.document import Col, Figure, Key, Table
 from thinktime.documents.series import Point, Series
 from thinktime.studies.anderson_sargent_1974.runs import PAPER

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from thinktime.documents import format as shown
-from thinktime.documents.charts import Axis
+from thinktime.documents.charts.axis import Axis
 from thinktime.documents.document import Col, Cols, Figure, Key, Table
 from thinktime.documents.series import Point, Series
 from thinktime.models.distributions import distribution

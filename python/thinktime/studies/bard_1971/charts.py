@@ -10,7 +10,7 @@ import numpy as np
 
 from thinktime.documents import format as shown
 from thinktime.documents import palette
-from thinktime.documents.charts import Axis
+from thinktime.documents.charts.axis import Axis
 from thinktime.documents.document import Col, Figure, Key, Table
 from thinktime.documents.series import Point, Series
 from thinktime.stats import frontier as hulls

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from thinktime.documents import format as shown
-from thinktime.documents.charts import Axis
+from thinktime.documents.charts.axis import Axis
 from thinktime.documents.document import Col, Figure, Key, Table
 from thinktime.documents.series import Point, Series
 from thinktime.models.swapping.disk_bound import LeftOut

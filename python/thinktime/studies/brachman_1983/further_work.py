@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from thinktime.documents.charts import Axis
+from thinktime.documents.charts.axis import Axis
 from thinktime.documents.document import Cell, Col, Column, Figure, Key, Table
 from thinktime.documents.series import Point, Series
 from thinktime.models.swapping.disk_bound import predict

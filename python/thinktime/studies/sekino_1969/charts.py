@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Literal
 
 from thinktime.documents import format as shown
-from thinktime.documents.charts import Axis, Chart
+from thinktime.documents.charts.axis import Axis, Chart
 from thinktime.documents.document import Col, Figure, Key, Table
 from thinktime.documents.series import Point, Series
 from thinktime.stats.estimate import Estimate

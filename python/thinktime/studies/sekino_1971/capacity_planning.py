@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from thinktime.documents import format as shown
-from thinktime.documents.charts import Axis
+from thinktime.documents.charts.axis import Axis
 from thinktime.documents.document import Col, Column, Figure, Key, Table
 from thinktime.documents.series import Point, Series
 from thinktime.stats.estimate import Estimate

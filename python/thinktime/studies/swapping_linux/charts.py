@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from thinktime.documents import format as shown
-from thinktime.documents.charts import Axis
+from thinktime.documents.charts.axis import Axis
 from thinktime.documents.document import Col, Column, Figure, Key, Table
 from thinktime.documents.series import Point, Series
 from thinktime.stats.estimate import Estimate

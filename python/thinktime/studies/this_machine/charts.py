@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from thinktime.analyses.capacity import section as capacity_section
 from thinktime.documents import format as shown
-from thinktime.documents.charts import Axis
+from thinktime.documents.charts.axis import Axis
 from thinktime.documents.document import Column, Figure, Key
 from thinktime.documents.series import Point, Series
 from thinktime.documents.wording import users
@@ -15,7 +15,7 @@ from thinktime.stats.estimate import Estimate, NotApplicable
 from thinktime.studies.this_machine.analysis import Cost, Level, MachineStudy
 
 if TYPE_CHECKING:
-    from thinktime.documents.charts import Chart
+    from thinktime.documents.charts.axis import Chart
 
 PREDICTED = Key("predicted", colour="user", shape="line")
 USED = Key("measured, first half", colour="system", shape="circle")

@@ -11,7 +11,7 @@ from typing import Any
 
 from thinktime.documents import explorer as exploring
 from thinktime.documents import format as shown
-from thinktime.documents.charts import Axis
+from thinktime.documents.charts.axis import Axis
 from thinktime.documents.document import Figure
 from thinktime.documents.explorer import Control, Moved, Reading, Varied
 from thinktime.predictions.size.answer import Plan

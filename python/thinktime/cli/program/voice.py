@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from thinktime.cli import catalogue
+from thinktime.cli.program import catalogue
 from thinktime.errors import nearest
 
 
