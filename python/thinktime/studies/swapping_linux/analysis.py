@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from thinktime import notation
+from thinktime.documents import format as shown
 from thinktime.errors import InputError
 from thinktime.models.swapping import disk_bound, response_time
 from thinktime.models.swapping.assumptions import UTILISATION_LEAST
@@ -194,7 +194,7 @@ def analyse(measured: Measured, times: Times | None = None) -> SwappingStudy | N
     swapping = [one for one in settled if one.swaps]
     if len(swapping) < LEAST:
         return NotApplicable(
-            f"{notation.count(len(swapping), 'configuration')} swapped and could be measured, and at least "
+            f"{shown.count(len(swapping), 'configuration')} swapped and could be measured, and at least "
             f"{LEAST} are needed",
             "run more of them with `thinktime lab swap`, with less memory, more processes, or for a longer "
             "time",
