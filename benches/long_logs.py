@@ -3,7 +3,8 @@
     python benches/long_logs.py [--rows N ...] [--analyses NAME ...]
 
 Each analysis runs in a process of its own, on a log of five-minute intervals in parts of 10^6 rows, whose
-tables of users, disks and interfaces have a row for each interval; or on a log of as many interactions.
+tables of users, disks and interfaces have a row for each interval; or on a log of as many interactions,
+or of as many events.
 CPU time is that of the analysis, without imports; memory is the greatest resident size of the process,
 interpreter and libraries included. 10^8 rows take 8 GB of disk while they run, and an hour.
 """
@@ -35,7 +36,11 @@ OF_INTERVALS = (
     "disks",
 )
 OF_INTERACTIONS = ("response", "service", "arrivals", "cpu-per-interaction", "waits", BY_USERS)
-ANALYSES = (*OF_INTERVALS, *OF_INTERACTIONS)
+OF_INPUTS, OF_BURSTS = ("waits from events",), ("service from events",)
+"""Questions about events of interactions, and about those of a scheduler."""
+ANALYSES = (*OF_INTERVALS, *OF_INTERACTIONS, *OF_INPUTS, *OF_BURSTS)
+ASKED = {BY_USERS: "throughput", OF_INPUTS[0]: "waits", OF_BURSTS[0]: "service"}
+"""Names of the questions, where they differ."""
 USERS = 50
 LENGTH_S = 300.0
 WEEK_US = 604_800_000_000
@@ -165,6 +170,89 @@ def write_interactions(folder: Path, rows: int) -> None:
             writer.write("samples", _beside(rng, begun_us - int(due[-1] - due[0]), begun_us))
 
 
+INPUT_EVENTS = (
+    "input",
+    "swap_in_start",
+    "swap_in_end",
+    "slice_start",
+    "slice_end",
+    "slice_start",
+    "slice_end",
+    "output_wait_start",
+    "output_wait_end",
+    "slice_start",
+    "slice_end",
+    "completion",
+)
+BURST_EVENTS = ("wake_up", "dispatch", "switch_out", "dispatch", "switch_out")
+
+
+def write_inputs(folder: Path, rows: int) -> None:
+    """Events of interactions of fifty users, each with three slices."""
+    import numpy as np
+
+    rng = np.random.default_rng(1974)
+    steps = rng.exponential(1.0, len(INPUT_EVENTS))
+    _write_events(folder, rows, rng, INPUT_EVENTS, steps, lambda who: {"user": "user " + who})
+
+
+def write_bursts(folder: Path, rows: int) -> None:
+    """Events of a scheduler with fifty tasks, whose bursts are two slices."""
+    import numpy as np
+    import polars as pl
+
+    rng = np.random.default_rng(1975)
+    reasons = pl.Series([None, None, "preempted", None, "io"])
+
+    def tasks(who: Any) -> dict[str, Any]:
+        return {
+            "user": "uid:" + who,
+            "task": who.cast(pl.UInt64),
+            "command": "command " + who,
+            "reason": reasons[np.tile(np.arange(len(BURST_EVENTS)), len(who) // len(BURST_EVENTS))],
+        }
+
+    _write_events(folder, rows, rng, BURST_EVENTS, np.full(len(BURST_EVENTS), 1e-3), tasks)
+
+
+def _write_events(folder: Path, rows: int, rng: Any, kinds: Sequence[str], steps: Any, more: Any) -> None:
+    """Sequences of events, one after another for each of the users, in the order of time.
+
+    Parameters
+    ----------
+    steps : array
+        Mean time before each kind [s].
+    more : callable
+        Gives further columns from the users, as texts.
+    """
+    import numpy as np
+    import polars as pl
+
+    from thinktime.log import LogWriter
+
+    cycle_us = int(20e6 * steps.sum())
+    with LogWriter.open(folder, source="bench", start_us=0) as writer:
+        first_cycle = 0
+        for first in range(0, rows, PART):
+            count = min(PART, rows - first) // (len(kinds) * USERS)
+            number = np.arange(count * USERS)
+            # Nobody begins before the one before is complete.
+            after = rng.gamma(2.0, 0.5 * steps, (len(number), len(kinds)))
+            after *= np.minimum(1.0, 0.9 * cycle_us / 1e6 / after.sum(axis=1))[:, None]
+            begun = (first_cycle + number // USERS) * cycle_us
+            time = begun[:, None] + np.rint(1e6 * np.cumsum(after, axis=1)).astype(np.int64)
+            who = pl.Series(np.repeat(1000 + number % USERS, len(kinds))).cast(pl.String)
+            columns = {
+                "time": pl.Series(time.ravel()).cast(pl.Datetime("us", "UTC")),
+                "kind": list(kinds) * len(number),
+                "cpu": pl.Series([0] * len(who), dtype=pl.UInt64),
+                "amount": after.ravel(),
+                **more(who),
+            }
+            writer.write("events", pl.DataFrame(columns)[np.argsort(time.ravel(), kind="stable")])
+            first_cycle += count
+
+
 def _beside(rng: Any, first_us: int, last_us: int) -> Any:
     """Intervals of five minutes beside interactions."""
     import numpy as np
@@ -188,14 +276,19 @@ def _beside(rng: Any, first_us: int, last_us: int) -> Any:
 
 def measure(analysis: str, folder: Path) -> tuple[float, float]:
     """CPU seconds and greatest resident size [MB] of one analysis in a process of its own."""
-    command = [sys.executable, "-c", ALONE, "throughput" if analysis == BY_USERS else analysis, folder]
+    command = [sys.executable, "-c", ALONE, ASKED.get(analysis, analysis), folder]
     told = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
     return float(told[0]), float(told[1]) / 1e6
 
 
 def measured(rows: int, analyses: Sequence[str] = ANALYSES) -> Iterator[tuple[str, tuple[float, float]]]:
     """Name, CPU seconds and memory of each analysis; a log is removed before the next is made."""
-    for write, asked in ((write_intervals, OF_INTERVALS), (write_interactions, OF_INTERACTIONS)):
+    for write, asked in (
+        (write_intervals, OF_INTERVALS),
+        (write_interactions, OF_INTERACTIONS),
+        (write_inputs, OF_INPUTS),
+        (write_bursts, OF_BURSTS),
+    ):
         chosen = [name for name in analyses if name in asked]
         if not chosen:
             continue
@@ -218,7 +311,7 @@ def run() -> list[dict[str, Any]]:
             ("s CPU", many_s, factor * few_s, f"{factor:.0f} times that of {few:.0e} rows"),
             ("MB resident", many_mb, few_mb, f"that of {few:.0e} rows"),
         ):
-            work = f"{analysis} of {many:.0e} intervals"
+            work = f"{analysis} of {many:.0e} rows"
             rows.append(
                 {
                     "work": work,

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from thinktime.stats.series import looks as looks_at
+from thinktime.stats.series import quantiles
 from thinktime.stats.series.batch_means import autocorrelation, batch_ratio
-from thinktime.stats.series.looks import Fold, Following, Looks, Quantiles, Ratio, Total, mean, shared
+from thinktime.stats.series.looks import Fold, Following, Looks, Ratio, Total, mean, shared
+from thinktime.stats.series.quantiles import Quantiles
 from thinktime.stats.series.shares import quantile_in_time
 
 QS = (0.0, 0.25, 0.5, 0.9, 0.99, 1.0)
@@ -22,17 +23,37 @@ def some_values(kind, n=3000):
         "ties": random.integers(0, 7, n).astype(float),
         "tail": random.pareto(1.1, n),
         "equal": np.full(n, 0.25),
+        "signs": np.round(random.standard_normal(n), 1) * 0.0 + np.round(random.standard_normal(n)),
     }[kind]
 
 
-@pytest.mark.parametrize("kept", [1, 1 << 14])
+@pytest.mark.parametrize("kept", [1, 40, 1 << 16])
 @pytest.mark.parametrize("rows", [7, 999, 3000])
-@pytest.mark.parametrize("kind", ["correlated", "ties", "tail", "equal"])
+@pytest.mark.parametrize("kind", ["correlated", "ties", "tail", "equal", "signs"])
 def test_quantiles_are_the_same_to_the_last_bit(monkeypatch, kind, rows, kept):
-    monkeypatch.setattr(looks_at, "KEPT", kept)
+    """With few places on both sides that are kept, some ends of intervals are not among them."""
+    monkeypatch.setattr(quantiles, "KEPT", kept)
+    if kept < 3000:
+        monkeypatch.setattr(quantiles, "REACHES", (8, 4))
     values = some_values(kind)
     found = Looks(in_pieces(values, rows)).ask(Quantiles(lambda piece: piece, QS, 0.95))()
     assert found == tuple(quantile_in_time(values, q, 0.95) for q in QS)
+
+
+@pytest.mark.parametrize(("reaches", "most"), [((2_000,), 3), ((2,), 4)])
+def test_quantiles_take_few_looks(monkeypatch, reaches, most):
+    """To count and to keep; another one or two where the ends of intervals have to be searched."""
+    monkeypatch.setattr(quantiles, "REACHES", reaches)
+    values, begun = some_values("tail", 40_000), []
+
+    def pieces():
+        begun.append(1)
+        return in_pieces(values, 1000)()
+
+    found = Looks(pieces).ask(Quantiles(lambda piece: piece, (0.5, 0.9), 0.95))()
+    assert found == tuple(quantile_in_time(values, q, 0.95) for q in (0.5, 0.9))
+    # The first finds out that there are several pieces.
+    assert len(begun) == most
 
 
 def test_requests_share_their_looks():

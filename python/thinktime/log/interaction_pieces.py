@@ -40,7 +40,7 @@ class Piece(Inputs):
     """User of each: its place in `Stream.users`."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Stream:
     """Interactions of a log, in pieces as often as they are needed."""
 
@@ -74,16 +74,17 @@ class Stream:
             user_of=user_of.astype(np.int64),
         )
         ends = np.concatenate([table.times["due"], table.times["completion"]])
+        counted = table.times["due"][~np.isnan(table.columns["population"])]
         return cls(
-            table.origin_us,
-            len(table),
-            float(np.nanmax(ends)),
-            float(table.times["due"][-1]),
-            float(np.max(table.times["due"][~np.isnan(table.columns["population"])], initial=-np.inf)),
-            tuple(map(str, classes.tolist())),
-            tuple(map(str, users.tolist())),
-            None,
-            (piece,),
+            origin_us=table.origin_us,
+            n=len(table),
+            last=float(np.nanmax(ends)),
+            last_due=float(table.times["due"][-1]),
+            last_counted=float(np.max(counted, initial=-np.inf)),
+            classes=tuple(map(str, classes.tolist())),
+            users=tuple(map(str, users.tolist())),
+            _blocks=None,
+            _whole=(piece,),
         )
 
     def pieces(self) -> Iterator[Piece]:
@@ -101,6 +102,20 @@ class Stream:
                 user_of=frame["_user"].to_physical().to_numpy().astype(np.int64),
             )
 
+    def arrivals(self) -> Iterator[tuple[Array, Array]]:
+        """Times of the arrivals, seconds since `origin_us`, and the users playing at each; in pieces.
+
+        Nan where the users were not counted. No other column is read for them.
+        """
+        if self._blocks is None:
+            for piece in self._whole:
+                yield piece.times["due"], piece.columns["population"]
+            return
+        columns = ("population",) if self._blocks.has_population else ()
+        for frame in evenly(self._blocks.ordered("_due", columns), ROWS):
+            counted = frame["population"].to_numpy() if columns else np.full(len(frame), np.nan)
+            yield interactions.seconds(frame["_due"], self.origin_us), counted
+
     def ended(self) -> Iterator[Array]:
         """Times of the completions, ascending, seconds since `origin_us`; in pieces."""
         if self._blocks is None or not self._blocks.has_completions:
@@ -109,11 +124,11 @@ class Stream:
                 yield np.sort(times[~np.isnan(times)])
             return
         yield np.zeros(0)
-        for frame in evenly(self._blocks.ordered("_completion"), ROWS):
+        for frame in evenly(self._blocks.ordered("_completion", ()), ROWS):
             yield interactions.seconds(frame["_completion"], self.origin_us)
 
 
-def read(log: Log, names: Sequence[str] = ()) -> Stream | None:
+def read(log: Log, names: Sequence[str] = (), *, unanswered: bool = False) -> Stream | None:
     """Interactions of the log; None if it has none.
 
     Sources write an interaction when it ends. A first look at all rows finds out how far each block of them
@@ -126,12 +141,14 @@ def read(log: Log, names: Sequence[str] = ()) -> Stream | None:
     names : sequence of str
         Columns besides those that `interactions.read` has in any case; not ``think_s``, which it adds up over
         the inputs of a user.
+    unanswered : bool
+        With the inputs that are none by `interactions.answered`.
     """
     import polars as pl
 
     if not log.has("interactions"):
         return None
-    blocks = _Blocks(log, names)
+    blocks = _Blocks(log, names, unanswered=unanswered)
     first: int | None = None
     n, last, classes, users = 0, NOTHING[1], set[str](), set[str]()
     for block in blocks.unordered():
@@ -148,14 +165,14 @@ def read(log: Log, names: Sequence[str] = ()) -> Stream | None:
     # As the times of the pieces: another way to divide differs in the last bit.
     ends = interactions.seconds(pl.Series([last, due, counted]), first).tolist()
     stream = Stream(
-        first,
-        n,
-        ends[0],
-        ends[1],
-        -np.inf if blocks.last_counted is None else ends[2],
-        tuple(sorted(classes)),
-        tuple(sorted(users)),
-        blocks,
+        origin_us=first,
+        n=n,
+        last=ends[0],
+        last_due=ends[1],
+        last_counted=-np.inf if blocks.last_counted is None else ends[2],
+        classes=tuple(sorted(classes)),
+        users=tuple(sorted(users)),
+        _blocks=blocks,
     )
     if n > ROWS and max(map(blocks.reach, blocks.extents)) <= BLOCKS_MOST:
         return stream
@@ -247,10 +264,11 @@ def _table(stream: Stream, pieces: Sequence[Piece]) -> Interactions:
 class _Blocks:
     """Rows of the interactions in blocks, as they were written."""
 
-    def __init__(self, log: Log, names: Sequence[str]) -> None:
-        self._log, self.names = log, tuple(names)
+    def __init__(self, log: Log, names: Sequence[str], *, unanswered: bool) -> None:
+        self._log, self.names, self._unanswered = log, tuple(names), unanswered
         schema = {column.name for column in log.schema("interactions")}
         self.has_completions = "completion" in schema
+        self.has_population = "population" in schema
         keys = ("_due", "_completion") if self.has_completions else ("_due",)
         self.extents: dict[str, list[tuple[int, int]]] = {key: [] for key in keys}
         """First and last of these instants in each block."""
@@ -271,13 +289,15 @@ class _Blocks:
                 self.last_counted = max(self.last_counted or int(counted), int(counted))  # type: ignore[arg-type]
         return self.extents["_due"][-1][0], max(extents[-1][1] for extents in self.extents.values())
 
-    def unordered(self) -> Iterator[pl.DataFrame]:
-        """Blocks of `ROWS` rows, always the same."""
+    def unordered(self, *columns: str) -> Iterator[pl.DataFrame]:
+        """Blocks of `ROWS` rows, always the same; of all columns if none are named."""
         log = self._log
 
         def frames() -> Iterator[pl.DataFrame]:
             for part in log.in_turn("interactions"):
-                chosen = interactions.selected(log, part, self.names).filter(interactions.answered(log))
+                rows = interactions.selected(log, part, self.names)
+                chosen = rows if self._unanswered else rows.filter(interactions.answered(log))
+                chosen = chosen.select(columns) if columns else chosen
                 yield from chosen.collect_batches(chunk_size=ROWS, maintain_order=True)
 
         return evenly(frames(), ROWS)
@@ -294,21 +314,28 @@ class _Blocks:
         begins = np.array([*(begin for begin, _ in self.extents[key][1:]), NOTHING[0]])
         return np.minimum.accumulate(begins[::-1])[::-1]
 
-    def ordered(self, key: str) -> Iterator[pl.DataFrame]:
+    def ordered(self, key: str, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
         """Rows that have such an instant, in order; those of one instant in the order in which they stand.
 
-        All columns by ``_due``, else the instants alone.
+        Parameters
+        ----------
+        key : str
+            Column of the instants.
+        columns : sequence of str, optional
+            What is read besides; by default all.
         """
         import polars as pl
 
+        wanted = () if columns is None else (key, *columns)
         if self.held is not None:
-            rows = self.held if key == "_due" else self.held.select(pl.col(key).drop_nulls())
-            yield rows.sort(key, maintain_order=True)
+            rows = self.held.select(wanted) if wanted else self.held
+            yield rows.filter(pl.col(key).is_not_null()).sort(key, maintain_order=True)
             return
         waiting: list[pl.DataFrame] = []
-        for block, limit in zip(self.unordered(), self._later(key).tolist(), strict=True):
-            new = self._labelled(block) if key == "_due" else block.select(pl.col(key).drop_nulls())
-            rows = pl.concat([*waiting, new]).sort(key, maintain_order=True)
+        for block, limit in zip(self.unordered(*wanted), self._later(key).tolist(), strict=True):
+            # All have an arrival.
+            known = block if key == "_due" else block.filter(pl.col(key).is_not_null())
+            rows = pl.concat([*waiting, self._labelled(known)]).sort(key, maintain_order=True)
             ready = int(rows[key].search_sorted(limit, side="right"))
             yield rows.head(ready)
             waiting = [rows.slice(ready)]
@@ -323,7 +350,11 @@ class _Blocks:
         """Rows with classes and users as numbers, by their order."""
         import polars as pl
 
-        return block.with_columns(pl.col(name).cast(pl.Enum(labels)) for name, labels in self.labels.items())
+        return block.with_columns(
+            pl.col(name).cast(pl.Enum(labels))
+            for name, labels in self.labels.items()
+            if name in block.columns
+        )
 
 
 def evenly(frames: Iterable[pl.DataFrame], rows: int) -> Iterator[pl.DataFrame]:

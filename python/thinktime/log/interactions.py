@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +31,8 @@ class Inputs:
     ``completion``."""
     columns: dict[str, Array]
     """Other columns by name."""
+    _derived: dict[str, Array] = field(default_factory=dict, repr=False)
+    """What follows from the columns, computed once."""
 
     def __len__(self) -> int:
         return len(self.times["due"])
@@ -38,13 +40,17 @@ class Inputs:
     @property
     def response(self) -> Array:
         """Time from the input to completion [s]."""
-        return self.times["completion"] - self.times["due"]
+        if "response" not in self._derived:
+            self._derived["response"] = self.times["completion"] - self.times["due"]
+        return self._derived["response"]
 
     @property
     def service(self) -> Array:
         """CPU time received [s]; the sum of user and system time where the log has no total."""
-        total = self.columns["service_s"]
-        return np.where(np.isnan(total), self.columns["user_s"] + self.columns["system_s"], total)
+        if "service" not in self._derived:
+            total, parts = self.columns["service_s"], self.columns["user_s"] + self.columns["system_s"]
+            self._derived["service"] = np.where(np.isnan(total), parts, total)
+        return self._derived["service"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,10 +41,9 @@ class Playing:
         self._latest = _Latest(self._counted)
 
     def _counted(self) -> Iterator[tuple[Array, Array]]:
-        for piece in self._stream.pieces():
-            population = piece.columns["population"]
+        for due, population in self._stream.arrivals():
             counted = ~np.isnan(population)
-            yield piece.times["due"][counted], population[counted]
+            yield due[counted], population[counted]
 
     def _start(self, observed: Observations) -> Array:
         return (observed.start_us - self._stream.origin_us) / 1e6

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from thinktime.errors import InputError
 
 Array = NDArray[np.float64]
-_Keys = NDArray[np.uint64]
+Keys = NDArray[np.uint64]
 
 KEPT_MOST = 1 << 20
 """Values of one cell that are kept and sorted; those of a larger cell are counted by further bits."""
 FIRST_BITS, FURTHER_BITS = 20, 16
 """Leading bits by which values are counted first, and further ones: sign, exponent and 8 more make cells that
 are 0.4 % wide."""
-_ALL_BITS = 64
+ALL_BITS = 64
 
 
 def order_statistics(pieces: Callable[[], Iterable[Array]], places: Sequence[int]) -> list[float]:
@@ -50,6 +50,9 @@ def order_statistics(pieces: Callable[[], Iterable[Array]], places: Sequence[int
 class Counts:
     """Numbers of values by the leading bits of their representation.
 
+    Memory is that of the cells between the least and the greatest value: a factor of two between values has
+    the same number of cells everywhere.
+
     Parameters
     ----------
     bits : int
@@ -58,7 +61,10 @@ class Counts:
 
     def __init__(self, bits: int = FIRST_BITS) -> None:
         self.bits = bits
-        self.of = np.zeros(1 << bits, dtype=np.int64)
+        self.first = 0
+        """Leading bits of the first cell."""
+        self.of = np.zeros(0, dtype=np.int64)
+        """Values in each cell from the first one on."""
 
     @property
     def n(self) -> int:
@@ -67,8 +73,28 @@ class Counts:
 
     def absorb(self, values: Array) -> None:
         """Count values, none of them nan."""
-        leading = _keys(values) >> np.uint64(_ALL_BITS - self.bits)
-        self.of += np.bincount(leading.astype(np.int64), minlength=len(self.of))
+        self.absorb_keys(keys(values))
+
+    def absorb_keys(self, numbers: Keys) -> None:
+        """Count values by their `keys`."""
+        if not len(numbers):
+            return
+        leading = numbers >> np.uint64(ALL_BITS - self.bits)
+        least, most = int(leading.min()), int(leading.max())
+        if not len(self.of):
+            self.first = least
+        below, above = max(self.first - least, 0), max(most + 1 - self.first - len(self.of), 0)
+        if below or above:
+            self.of = np.pad(self.of, (below, above))
+            self.first -= below
+        place = (leading - np.uint64(self.first)).astype(np.int64)
+        self.of += np.bincount(place, minlength=len(self.of))
+
+    def all_cells(self) -> NDArray[np.int64]:
+        """Values in every cell that there can be."""
+        cells = np.zeros(1 << self.bits, dtype=np.int64)
+        cells[self.first : self.first + len(self.of)] = self.of
+        return cells
 
 
 class Search:
@@ -109,7 +135,7 @@ class Search:
         self._counts: dict[int, NDArray[np.int64]] = {}
         if counts is not None:
             self._width = counts.bits
-            self._counts = {0: counts.of}
+            self._counts = {0: counts.all_cells()}
             self.advance()
         else:
             self._expect(set())
@@ -121,14 +147,14 @@ class Search:
 
     def absorb(self, values: Array) -> None:
         """Look at values."""
-        keys, bits, width = _keys(values), self._bits, self._width
+        numbers, bits, width = keys(values), self._bits, self._width
         # A number is not shifted by all of its bits.
-        of = keys >> np.uint64(_ALL_BITS - bits) if bits else np.zeros(len(keys), dtype=np.uint64)
+        of = numbers >> np.uint64(ALL_BITS - bits) if bits else np.zeros(len(numbers), dtype=np.uint64)
         for cell, held in self._values.items():
             held.append(values[of == np.uint64(cell)])
         for cell, counted in self._counts.items():
-            inside = keys[of == np.uint64(cell)]
-            place = inside >> np.uint64(_ALL_BITS - bits - width) & np.uint64((1 << width) - 1)
+            inside = numbers[of == np.uint64(cell)]
+            place = inside >> np.uint64(ALL_BITS - bits - width) & np.uint64((1 << width) - 1)
             counted += np.bincount(place.astype(np.int64), minlength=1 << width)
 
     def advance(self) -> None:
@@ -147,13 +173,13 @@ class Search:
                 inside = int(np.searchsorted(until, within, side="right"))
                 number = cell << width | inside
                 further.setdefault(number, []).append((place, within - int(until[inside] - counted[inside])))
-                if bits + width == _ALL_BITS:
-                    self.found[place] = _value(number)
+                if bits + width == ALL_BITS:
+                    self.found[place] = value_of(number)
                 elif counted[inside] <= self._kept_most:
                     kept.add(number)
         self._bits += width
-        self._cells = {} if self._bits == _ALL_BITS else further
-        self._width = min(self._further_bits, _ALL_BITS - self._bits)
+        self._cells = {} if self._bits == ALL_BITS else further
+        self._width = min(self._further_bits, ALL_BITS - self._bits)
         self._expect(kept)
 
     def _expect(self, kept: set[int]) -> None:
@@ -164,17 +190,20 @@ class Search:
         }
 
 
-_SIGN = np.uint64(1 << (_ALL_BITS - 1))
+_SIGN = np.uint64(1 << (ALL_BITS - 1))
 
 
-def _keys(values: Array) -> _Keys:
-    """Whole numbers that order as the values do: those of negative values with all bits turned."""
-    bits = np.ascontiguousarray(values).view(np.uint64)
-    keys: _Keys = np.where(bits & _SIGN, ~bits, bits | _SIGN)
-    return keys
+def keys(values: Array) -> Keys:
+    """Whole numbers that order as the values do: those of negative values with all bits turned.
+
+    Both zeros have the same.
+    """
+    bits = np.ascontiguousarray(values + 0.0).view(np.uint64)
+    numbers: Keys = np.where(bits & _SIGN, ~bits, bits | _SIGN)
+    return numbers
 
 
-def _value(key: int) -> float:
+def value_of(key: int) -> float:
     """Value with this whole number."""
     number = np.array([key], dtype=np.uint64)
     return float(np.where(number & _SIGN, number & ~_SIGN, ~number).view(np.float64)[0])

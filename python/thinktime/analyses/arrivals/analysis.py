@@ -124,15 +124,12 @@ def analyse(log: Log, *, period_s: float | None = None, level: float = 0.95) -> 
             "play users with `thinktime play` while recording",
         )
     covered = sessions(log, stream.origin_us, 0.0, stream.last)
-    changes = Changes(
-        lambda: ((piece.times["due"], piece.columns["population"]) for piece in stream.pieces()),
-        poisson.N_LEAST,
-    )
+    changes = Changes(stream.arrivals, poisson.N_LEAST)
     parts = changes.steady(covered)
     pieces = cut(parts, _length(parts, stream.n, period_s))
     # After the last arrival there may be no user left; before the first there may have been none.
     pieces = [Span(start=span.start, end=min(span.end, stream.last_due), users=span.users) for span in pieces]
-    due = Within(lambda: ((piece.times["due"],) for piece in stream.pieces()))
+    due = Within(lambda: ((times,) for times, _ in stream.arrivals()))
     tested = [item for span in pieces if (item := _period_of(due, span, level)) is not None]
     if not tested:
         return NotApplicable(
@@ -214,7 +211,7 @@ def _finite(stream: Stream, changes: Changes, spans: Sequence[Span]) -> FinitePo
     """Variation of the number of users thinking while the number of users is constant."""
     if not changes.n or any(span.users is None for span in spans):
         return None
-    due = Within(lambda: ((piece.times["due"],) for piece in stream.pieces()))
+    due = Within(lambda: ((times,) for times, _ in stream.arrivals()))
     ended = Within(lambda: ((times,) for times in stream.ended()))
     weight = thought = relative = 0.0
     for span in spans:

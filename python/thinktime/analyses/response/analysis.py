@@ -13,6 +13,7 @@ from thinktime.analyses.response.decomposition import (
     IO_DELAY,
     RUN_DELAY,
     Decomposition,
+    can_divide,
     decomposed,
     divided,
 )
@@ -25,7 +26,8 @@ from thinktime.log.periods import Span, sessions
 from thinktime.questions.checks import check_level, check_log
 from thinktime.results import Result
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
-from thinktime.stats.series.looks import Fold, Following, Looks, Quantiles, Ratio, mean, shared
+from thinktime.stats.series.looks import Fold, Following, Looks, Ratio, mean, shared
+from thinktime.stats.series.quantiles import Quantiles
 
 if TYPE_CHECKING:
     from thinktime.log import Log
@@ -314,33 +316,52 @@ def _groups(
     looks: Looks[Piece], stream: Stream, kinds: Sequence[_Kind], covered: Sequence[Span], level: float
 ) -> list[Callable[[], ResponseGroup]]:
     """Functions that give the groups, all of which are computed when the first is."""
-    parts = [shared(_divided(kind.rows)) for kind in kinds]
+    measured = shared(can_divide)
+    members = [_Members(kind.rows, measured) for kind in kinds]
     counts = [
-        looks.ask(Fold(_counting(kind.rows, divided_of), _Counted(users=np.zeros(len(stream.users), bool))))
-        for kind, divided_of in zip(kinds, parts, strict=True)
+        looks.ask(Fold(_counting(of), _Counted(users=np.zeros(len(stream.users), bool)))) for of in members
     ]
+    # What is asked for below depends on these: their look is one of its own.
+    counted = [count() for count in counts]
     playing = [kind.playing for kind in kinds if kind.playing is not None]
     rates = looks.ask(ThroughputByUsers(stream, playing, covered, level))
     named = np.array([name != "" for name in stream.users])
     return [
-        _group(looks, kind, counted(), divided_of, named, rates, level)
-        for kind, counted, divided_of in zip(kinds, counts, parts, strict=True)
+        _group(looks, kind, seen, of, named, rates, level)
+        for kind, seen, of in zip(kinds, counted, members, strict=True)
     ]
 
 
-def _divided(rows: Rows) -> Callable[[Piece], tuple[Array, Array, Array, Array]]:
-    return lambda piece: divided(piece, rows(piece))
+class _Members:
+    """Interactions of a group among those of a piece."""
+
+    def __init__(self, rows: Rows, measured: Callable[[Piece], NDArray[np.bool_]]) -> None:
+        self._rows, self._measured = rows, measured
+        self.rows = shared(self._places)
+        """Their places."""
+        self.response = shared(self._responses)
+        """Their response times [s]."""
+        self.parts = shared(self._divided)
+        """Parts of the response times of those that have them (`divided`)."""
+
+    def _places(self, piece: Piece) -> NDArray[np.int64]:
+        return np.flatnonzero(self._rows(piece))
+
+    def _responses(self, piece: Piece) -> Array:
+        return piece.response[self.rows(piece)]
+
+    def _divided(self, piece: Piece) -> tuple[Array, Array, Array, Array]:
+        rows = self.rows(piece)
+        return divided(piece, rows[self._measured(piece)[rows]])
 
 
-def _counting(
-    rows: Rows, parts: Callable[[Piece], tuple[Array, Array, Array, Array]]
-) -> Callable[[_Counted, Piece], _Counted]:
+def _counting(members: _Members) -> Callable[[_Counted, Piece], _Counted]:
     def step(counted: _Counted, piece: Piece) -> _Counted:
-        chosen = rows(piece)
-        counted.users[piece.user_of[chosen]] = True
-        counted.arrived += int(np.count_nonzero(chosen))
-        counted.unfinished += int(np.count_nonzero(np.isnan(piece.response[chosen])))
-        io_wait = parts(piece)[3]
+        rows = members.rows(piece)
+        counted.users[piece.user_of[rows]] = True
+        counted.arrived += len(rows)
+        counted.unfinished += int(np.count_nonzero(np.isnan(members.response(piece))))
+        io_wait = members.parts(piece)[3]
         counted.divided += len(io_wait)
         counted.without_io += int(np.count_nonzero(np.isnan(io_wait)))
         return counted
@@ -352,7 +373,7 @@ def _group(
     looks: Looks[Piece],
     kind: _Kind,
     counted: _Counted,
-    parts: Callable[[Piece], tuple[Array, Array, Array, Array]],
+    members: _Members,
     named: NDArray[np.bool_],
     rates: Callable[[], Mapping[tuple[float, float], Estimate | None]],
     level: float,
@@ -361,24 +382,29 @@ def _group(
 
     def since_due(event: str) -> Callable[[], Waiting | None]:
         def waits(piece: Piece) -> Array:
-            chosen = kind.rows(piece)
-            values = piece.times[event][chosen] - piece.times["due"][chosen]
+            rows = members.rows(piece)
+            values = piece.times[event][rows] - piece.times["due"][rows]
             return values[~np.isnan(values)]
 
         return _waiting(looks, waits, level)
 
+    def replied(piece: Piece) -> Array:
+        values = members.response(piece)
+        known: Array = values[~np.isnan(values)]
+        return known
+
     def served(piece: Piece) -> tuple[Array, Array]:
-        chosen = kind.rows(piece)
-        response, service = piece.response[chosen], piece.service[chosen]
+        response, service = members.response(piece), piece.service[members.rows(piece)]
         rows = ~np.isnan(response) & ~np.isnan(service) & (service > 0)
         return response[rows], service[rows]
 
     of_served = shared(served)
-    response, first_output, reaction = map(since_due, ("completion", "first_output", "first_service"))
+    response = _waiting(looks, replied, level)
+    first_output, reaction = map(since_due, ("first_output", "first_service"))
     service = looks.ask(mean(lambda piece: of_served(piece)[1], level))
     stretch = looks.ask(Ratio(of_served, level))
     decomposition = (
-        decomposed(looks, parts, level, has_io=counted.without_io == 0) if counted.divided else None
+        decomposed(looks, members.parts, level, has_io=counted.without_io == 0) if counted.divided else None
     )
 
     def found() -> ResponseGroup:

@@ -35,20 +35,24 @@ class Decomposition:
     """Mean of what remains [s]: pauses, the terminal, the driver's delay."""
 
 
-def divided(piece: Piece, rows: NDArray[np.bool_]) -> tuple[_Array, _Array, _Array, _Array]:
-    """Response time, CPU time, and waits for a CPU and for I/O, of those `rows` that have the first three.
+def can_divide(piece: Piece) -> NDArray[np.bool_]:
+    """True for the interactions that have a response time, CPU time and a wait for a CPU."""
+    measured: NDArray[np.bool_] = ~np.isnan(piece.response + piece.service + piece.columns[RUN_DELAY])
+    return measured
+
+
+def divided(piece: Piece, rows: NDArray[np.int64]) -> tuple[_Array, _Array, _Array, _Array]:
+    """Response time, CPU time, and waits for a CPU and for I/O, of interactions that `can_divide` found.
 
     Parameters
     ----------
     piece : Piece
         Interactions with the columns `RUN_DELAY` and `IO_DELAY`.
     rows : array
-        Which of them.
+        Places of those.
     """
-    response, service = piece.response[rows], piece.service[rows]
     cpu_wait, io_wait = (piece.columns[name][rows] for name in (RUN_DELAY, IO_DELAY))
-    measured = ~np.isnan(response + service + cpu_wait)
-    return response[measured], service[measured], cpu_wait[measured], io_wait[measured]
+    return piece.response[rows], piece.service[rows], cpu_wait, io_wait
 
 
 def decomposed(

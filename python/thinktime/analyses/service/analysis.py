@@ -164,7 +164,8 @@ def analyse(
     period_s : float, optional
         Length of the periods that are compared [s]; by default about ten minutes.
     seed : int
-        Of the sample that is taken of more than two million interactions (`interaction_pieces.sampled`).
+        Of the sample that is taken of more than two million interactions or bursts
+        (`interaction_pieces.sampled`, `bursts.sampled`).
 
     Raises
     ------
@@ -174,13 +175,15 @@ def analyse(
     check_log(log)
     check_level(level)
     inputs = interaction_pieces.sampled(log, seed)
-    traced = None if inputs is not None else bursts.read(log)
-    table = traced if inputs is None else inputs.table
-    if table is None:
+    is_traced = inputs is None
+    if inputs is None:
+        inputs = bursts.sampled(log, seed)
+    if inputs is None:
         return NotApplicable(
             "the log has no interactions: the service that each received was not recorded",
             "play users with `thinktime play` while recording",
         )
+    table = inputs.table
     done = ~np.isnan(table.times["completion"]) & ~np.isnan(table.service)
     if np.count_nonzero(done) < N_LEAST:
         return NotApplicable(
@@ -209,9 +212,9 @@ def analyse(
         ageing=ageing.analyse(_samples(values, classes, [item.name for item in ordered]), level),
         stability=stability.analyse(log, table, done, level, period_s),
         heavier_than_exponential=_is_heavier(overall.coefficient_of_variation),
-        unfinished=0 if inputs is None else inputs.unfinished,
+        unfinished=inputs.unfinished,
         caveats=(
-            *((Caveat("bursts", bursts=len(traced)),) if traced is not None else ()),
+            *((Caveat("bursts", bursts=inputs.n),) if is_traced else ()),
             *_of_table(inputs, seed),
             *_caveats(values, small),
         ),
@@ -310,9 +313,7 @@ def _samples(values: Array, classes: NDArray[np.str_], names: Sequence[str]) -> 
     return {"all": values} | by_class
 
 
-def _of_table(inputs: Sampled | None, seed: int) -> Iterator[Caveat]:
-    if inputs is None:
-        return
+def _of_table(inputs: Sampled, seed: int) -> Iterator[Caveat]:
     if inputs.is_sample:
         yield sample_caveat(inputs, seed)
     if inputs.unfinished:

@@ -9,16 +9,17 @@ Any source that writes these kinds of `events`, a simulated system or a machine,
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.analyses.waits.event_trace import EventTrace, has_inputs, read
-from thinktime.log import interactions
-from thinktime.log.periods import Span, cut, integral, sessions
+from thinktime.analyses.waits.event_pieces import Events, has_inputs
+from thinktime.analyses.waits.event_sums import ACCESSES, Sums, added, slice_lengths
+from thinktime.log import interaction_pieces
+from thinktime.log.periods import Span, cut, sessions
 from thinktime.questions.checks import check_level, check_log
 from thinktime.results import Result
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
@@ -139,35 +140,33 @@ def analyse(log: Log, *, interval_s: float | None = None, level: float = 0.95) -
     """
     check_log(log)
     check_level(level)
-    trace = read(log) if log.has("events") and has_inputs(log) else None
-    if trace is None and log.has("events"):
+    events = Events(log) if log.has("events") and has_inputs(log) else None
+    if log.has("events") and (events is None or not events.n):
         return NotApplicable(
             "none of the events is an `input`",
             "make a log with the events of interactions, such as `thinktime simulate apl360 --trace -o sim`",
         )
-    if trace is None:
+    if events is None:
         return NotApplicable(
             "the log has no events",
             "use a source that writes them, such as `thinktime simulate apl360 --trace`",
         )
-    spans = sessions(log, trace.origin_us, 0.0, trace.last)
-    trace = trace.censored(spans)
+    spans = sorted(sessions(log, events.origin_us, 0.0, events.last), key=lambda span: (span.start, span.end))
     pieces = cut(spans, interval_s)
-    visits = _visits(trace)
-    present = _present(trace, visits, pieces)
-    intervals = tuple(_interval(trace, present, index, span) for index, span in enumerate(pieces))
+    sums = added(events, spans, pieces)
+    intervals = tuple(_interval(sums, events.cpus, index, span) for index, span in enumerate(pieces))
     lengths = np.array([item.length_s for item in intervals])
 
     def rate(amounts: Sequence[float], unit: str) -> Estimate:
         return batch_means.batch_ratio(np.array(amounts, dtype=np.float64), lengths, level).with_unit(unit)
 
-    slices = trace.slices.within(pieces)
     queues = tuple(
-        _queue(name, visits[name], pieces, [item.numbers[index] for item in intervals], level)
+        _queue(name, sums, lengths, [item.numbers[index] for item in intervals], level)
         for index, name in enumerate(QUEUES)
-        if len(visits[name][0])
+        if sums.visits[name]
     )
-    queues = _by_interactions(log, trace.origin_us, spans, queues)
+    queues = _by_interactions(log, events.origin_us, spans, queues)
+    slices = slice_lengths(events, spans, pieces, sums)
     return Waits(
         queues=queues,
         accesses=rate([item.accesses for item in intervals], "access/s"),
@@ -176,94 +175,36 @@ def analyse(log: Log, *, interval_s: float | None = None, level: float = 0.95) -
         library_loads=rate([item.library_loads for item in intervals], "load/s"),
         processor=rate([item.processor * item.length_s for item in intervals], ""),
         disk=rate([item.disk * item.length_s for item in intervals], ""),
-        slice=batch_means.batch_ratio(slices, None, level).with_unit("s") if len(slices) else None,
-        cpus=trace.cpus,
+        slice=None if slices is None else slices.interval(0, level).with_unit("s"),
+        cpus=events.cpus,
         intervals=intervals,
-        caveats=tuple(_caveats(trace, queues, len(intervals))),
+        caveats=tuple(_caveats(sums, queues, len(intervals))),
     )
 
 
-Visits = dict[str, tuple[Array, Array]]
-
-
-def _visits(trace: EventTrace) -> Visits:
-    """Start and end of each visit to each queue."""
-    reached = ~np.isnan(trace.first_slice)
-    unserved = np.where(reached, trace.first_slice, trace.completion)
-    foreground = np.where(reached, trace.first_slice_end, trace.completion)
-    commands = reached & trace.command
-    others = reached & ~trace.command
-    waits = trace.output_waits
-    within = waits.interaction >= 0
-    by_command = within & trace.command[np.maximum(waits.interaction, 0)]
-
-    def outside_waits(served: NDArray[np.bool_], waiting: NDArray[np.bool_]) -> tuple[Array, Array]:
-        # Waits for output are taken out of the visits that they interrupt.
-        return (
-            np.concatenate([trace.first_slice_end[served], waits.end[waiting]]),
-            np.concatenate([trace.completion[served], waits.start[waiting]]),
-        )
-
-    return {
-        "system": (trace.arrival, trace.completion),
-        "foreground": (trace.arrival, foreground),
-        "background": outside_waits(others, within & ~by_command),
-        "output_bound": (waits.start, waits.end),
-        "command": outside_waits(commands, by_command),
-        "unserved": (trace.arrival, unserved),
-    }
-
-
-def _present(trace: EventTrace, visits: Visits, pieces: Sequence[Span]) -> dict[str, list[float]]:
-    """Mean number in each queue, of slices that run, and of disk accesses in progress, by interval."""
-    starts = np.array([span.start for span in pieces])
-    ends = np.array([span.end for span in pieces])
-
-    def mean_numbers(start: Array, end: Array) -> Array:
-        # All edges at once, so that the visits are sorted only once.
-        reached: Array = integral(start, end, np.concatenate([starts, ends]))
-        means: Array = (reached[len(starts) :] - reached[: len(starts)]) / (ends - starts)
-        return means
-
-    disk = [trace.swap_ins, trace.swap_outs, trace.library_loads]
-    numbers = {name: mean_numbers(*visit) for name, visit in visits.items()}
-    numbers["slices"] = mean_numbers(trace.slices.start, trace.slices.end)
-    numbers["disk"] = np.sum([mean_numbers(kind.start, kind.end) for kind in disk], axis=0)
-    return {name: means.tolist() for name, means in numbers.items()}
-
-
-def _interval(
-    trace: EventTrace, present: Mapping[str, Sequence[float]], index: int, span: Span
-) -> TraceInterval:
-    begun = (trace.arrival >= span.start) & (trace.arrival < span.end)
-    active = (trace.arrival < span.end) & (trace.completion > span.start)
-    reaction = (trace.first_slice - trace.arrival)[begun]
-    reaction = reaction[~np.isnan(reaction)]
-    some = len(reaction) > 0
+def _interval(sums: Sums, cpus: int, index: int, span: Span) -> TraceInterval:
+    n = int(sums.reactions[index])
     return TraceInterval(
         start_s=span.start,
         length_s=span.length,
-        users=len(np.unique(trace.user[active])),
-        inputs=int(begun.sum()),
-        completions=int(((trace.completed >= span.start) & (trace.completed < span.end)).sum()),
-        swap_ins=trace.swap_ins.begun_in(span),
-        swap_outs=trace.swap_outs.begun_in(span),
-        library_loads=trace.library_loads.begun_in(span),
-        numbers=tuple(present[name][index] for name in QUEUES),
-        processor=present["slices"][index] / trace.cpus,
-        disk=present["disk"][index],
-        reaction_mean_s=float(reaction.mean()) if some else None,
-        reaction_max_s=float(reaction.max()) if some else None,
-        reaction_log=float(np.log10(reaction + 0.5).mean()) if some else None,
+        users=int(np.count_nonzero(sums.active[index])),
+        inputs=int(sums.counts["inputs"][index]),
+        completions=int(sums.counts["completions"][index]),
+        swap_ins=int(sums.counts["swap_ins"][index]),
+        swap_outs=int(sums.counts["swap_outs"][index]),
+        library_loads=int(sums.counts["library_loads"][index]),
+        numbers=tuple(float(sums.mean_number(name)[index]) for name in QUEUES),
+        processor=float(sums.mean_number("slices")[index]) / cpus,
+        disk=float(np.sum([sums.mean_number(name)[index] for name in ACCESSES])),
+        reaction_mean_s=float(sums.reaction_s[index]) / n if n else None,
+        reaction_max_s=float(sums.reaction_max_s[index]) if n else None,
+        reaction_log=float(sums.reaction_log[index]) / n if n else None,
     )
 
 
-def _queue(
-    name: str, visits: tuple[Array, Array], pieces: Sequence[Span], numbers: Sequence[float], level: float
-) -> Queue:
-    lengths = np.array([span.length for span in pieces])
+def _queue(name: str, sums: Sums, lengths: Array, numbers: Sequence[float], level: float) -> Queue:
     amounts = np.array(numbers) * lengths
-    begun = np.array([float(((visits[0] >= span.start) & (visits[0] < span.end)).sum()) for span in pieces])
+    begun = sums.begun[name].astype(np.float64)
     entered = batch_means.batch_ratio(begun, lengths, level)
     some = begun.sum() > 0
     return Queue(
@@ -279,33 +220,38 @@ def _by_interactions(
     log: Log, origin_us: int, spans: Sequence[Span], queues: tuple[Queue, ...]
 ) -> tuple[Queue, ...]:
     """Queues with their numbers by Little's law from the table of interactions."""
-    table = interactions.read(log)
-    if table is None:
+    stream = interaction_pieces.read(log)
+    if stream is None:
         return queues
-    shift = (table.origin_us - origin_us) / 1e6
-    arrival = table.times["due"] + shift
+    shift = (stream.origin_us - origin_us) / 1e6
     total = sum(span.length for span in spans)
+    ends = {"system": "completion", "unserved": "first_service"}
+    waited, known = dict.fromkeys(ends, 0.0), dict.fromkeys(ends, False)
+    for piece in stream.pieces():
+        arrival = piece.times["due"] + shift
+        for name, event in ends.items():
+            end = piece.times[event]
+            known[name] = known[name] or not np.isnan(end).all()
+            for span in spans:
+                low, high = np.searchsorted(arrival, [span.start, span.end])
+                if low == high:
+                    continue
+                # Interactions without an end have waited at least until their session ended.
+                until = np.where(np.isnan(end[low:high]), span.end, end[low:high] + shift)
+                waited[name] += float((until - arrival[low:high]).sum())
+    return tuple(
+        dataclasses.replace(
+            queue, by_interactions=waited[queue.name] / total if known.get(queue.name) else None
+        )
+        for queue in queues
+    )
 
-    def number(name: str) -> float | None:
-        end = {"system": table.times["completion"], "unserved": table.times["first_service"]}.get(name)
-        if end is None or np.isnan(end).all():
-            return None
-        waited = 0.0
-        for span in spans:
-            inside = (arrival >= span.start) & (arrival < span.end)
-            # Interactions without an end have waited at least until their session ended.
-            until = np.where(np.isnan(end[inside]), span.end, end[inside] + shift)
-            waited += float((until - arrival[inside]).sum())
-        return waited / total
 
-    return tuple(dataclasses.replace(queue, by_interactions=number(queue.name)) for queue in queues)
-
-
-def _caveats(trace: EventTrace, queues: Sequence[Queue], intervals: int) -> Iterator[Caveat]:
-    if trace.overlapping:
-        yield Caveat("overlapping_inputs", inputs=trace.overlapping)
-    if trace.unfinished:
-        yield Caveat("unfinished", unfinished=trace.unfinished, interactions=len(trace.arrival))
+def _caveats(sums: Sums, queues: Sequence[Queue], intervals: int) -> Iterator[Caveat]:
+    if sums.overlapping:
+        yield Caveat("overlapping_inputs", inputs=sums.overlapping)
+    if sums.unfinished:
+        yield Caveat("unfinished", unfinished=sums.unfinished, interactions=sums.interactions)
     for queue in queues:
         number, other = queue.number.value, queue.by_interactions
         if other is not None and abs(other - number) > CONSERVED * max(other, number):

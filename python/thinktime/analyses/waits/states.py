@@ -18,7 +18,8 @@ from thinktime.questions.checks import check_level, check_log
 from thinktime.results import Result
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.series import batch_means
-from thinktime.stats.series.looks import Fold, Looks, Quantiles, Ratio, Request, Total, shared
+from thinktime.stats.series.looks import Fold, Looks, Ratio, Request, Total, shared
+from thinktime.stats.series.quantiles import Quantiles
 
 if TYPE_CHECKING:
     from thinktime.log import Log
@@ -175,6 +176,14 @@ def _done(piece: Piece) -> Flags:
     return done
 
 
+def _response(piece: Piece) -> Array:
+    return piece.response[_done(piece)]
+
+
+def _classes_of(piece: Piece) -> NDArray[np.int64]:
+    return piece.class_of[_done(piece)]
+
+
 def _faults(piece: Piece) -> Array:
     return piece.columns[_MAJOR][_done(piece)]
 
@@ -259,20 +268,32 @@ class _Inputs:
             self.names = (*self.names, "undivided")
         self._nearest = max(3, math.isqrt(seen.n))
         self.divided = shared(self._divided)
+        self.response = shared(_response)
+        """Response time of each [s]."""
+        self._users_of = shared(self._users)
+        self.classes_of = shared(_classes_of)
+        """Class of each."""
+        self._ones = shared(self._one_each)
+        self._is_slow = shared(self._slowness)
+        """1 for the slow ones."""
+        self._excess = shared(self._more_than_expected)
         self.slow = looks.ask(Fold(self._absorb, _Slow()))()
         self._fraction = float(self.slow.n) / seen.n
         self._totals = {name: looks.ask(Total(self.state(name))) for name in self.names}
 
-    def classes_of(self, piece: Piece) -> NDArray[np.int64]:
-        """Class of each."""
-        return piece.class_of[_done(piece)]
+    def _users(self, piece: Piece) -> NDArray[np.int64]:
+        numbers: NDArray[np.int64] = self._number[piece.user_of[_done(piece)]]
+        return numbers
 
-    def response(self, piece: Piece) -> Array:
-        """Response time of each [s]."""
-        return piece.response[_done(piece)]
+    def _one_each(self, piece: Piece) -> Array:
+        return np.ones_like(self.response(piece))
 
-    def _users_of(self, piece: Piece) -> NDArray[np.int64]:
-        return self._number[piece.user_of[_done(piece)]]
+    def _slowness(self, piece: Piece) -> Array:
+        return (self.response(piece) > self._threshold).astype(np.float64)
+
+    def _more_than_expected(self, piece: Piece) -> Array:
+        excess: Array = self._is_slow(piece) - self._fraction
+        return excess
 
     def _divided(self, piece: Piece) -> dict[StateName, Array]:
         """Time of each state in each interaction; the states add to the response."""
@@ -320,7 +341,7 @@ class _Inputs:
         near = amounts | distance | {"class": classes.astype(np.float64)}
         if slow.near:
             near = {name: np.concatenate([slow.near[name], values]) for name, values in near.items()}
-        nearest = np.argsort(near[""], kind="stable")[: self._nearest]
+        nearest = _least(near[""], self._nearest)
         slow.near = {name: values[nearest] for name, values in near.items()}
         return slow
 
@@ -333,8 +354,7 @@ class _Inputs:
         """
 
         def parts(piece: Piece) -> tuple[Array, Array]:
-            values = amounts(piece)
-            return values, np.ones_like(values) if lengths is None else lengths(piece)
+            return amounts(piece), self._ones(piece) if lengths is None else lengths(piece)
 
         return self._looks.ask(_Wider(parts, self._users_of, self.users, self._level))
 
@@ -362,10 +382,8 @@ class _Inputs:
         at_threshold = min(self._threshold, self.slow.shortest) if of_response else 1.0
 
         def influence(piece: Piece) -> tuple[Array, Array]:
-            response = self.response(piece)
-            slow = response > self._threshold
-            excess = slow - self._fraction
-            below = response if of_response else np.ones_like(response)
+            slow, excess = self._is_slow(piece), self._excess(piece)
+            below = self.response(piece) if of_response else self._ones(piece)
             reach = below * slow - at_threshold * excess
             return amounts(piece) * slow - at * excess, np.maximum(reach, 0.0)
 
@@ -374,6 +392,14 @@ class _Inputs:
         # The influences of the threshold add to nothing but for rounding.
         exact = total / (self.slow.sums["response"] if of_response else float(self.slow.n))
         return lambda: dataclasses.replace(asked(), value=exact)
+
+
+def _least(values: Array, count: int) -> NDArray[np.int64]:
+    """Places of the least values, in their order; those of equal ones in the order of the places."""
+    if count >= len(values):
+        return np.argsort(values, kind="stable")
+    rows = np.flatnonzero(values <= np.partition(values, count - 1)[count - 1])
+    return rows[np.argsort(values[rows], kind="stable")[:count]]
 
 
 class _Wider(Request[Piece, Estimate]):

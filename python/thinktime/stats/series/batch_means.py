@@ -226,11 +226,10 @@ class Batches:
             raise InputError(f"{self._seen + count} observations for the {self._n} that were announced")
         if not count:
             return
-        batch = np.searchsorted(self._starts, np.arange(self._seen, self._seen + count), side="right") - 1
-        first = np.concatenate([[0], np.flatnonzero(np.diff(batch)) + 1])
+        first, batch = following(self._starts, self._seen, count)
         length = np.ones(count) if lengths is None else lengths
-        self._amounts[batch[first]] += np.add.reduceat(amounts, first, axis=0)
-        self._lengths[batch[first]] += np.add.reduceat(length, first)
+        self._amounts[batch] += np.add.reduceat(amounts, first, axis=0)
+        self._lengths[batch] += np.add.reduceat(length, first)
         self._negative |= (amounts < 0.0).any(axis=0)
         self._seen += count
 
@@ -248,6 +247,25 @@ class Batches:
         negative = bool(self._negative[column])
         amounts = self._amounts[:, column]
         return of_sums(amounts, self._lengths, n, level, negative=negative, independent=self._independent)
+
+
+def following(
+    starts: NDArray[np.int64], seen: int, count: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """First observation of each batch among the `count` that follow those `seen`, and these batches.
+
+    Parameters
+    ----------
+    starts : array
+        First observation of each batch, ascending from 0.
+    seen, count : int
+        Observations before, and those that follow: at least one.
+    """
+    low, high = np.searchsorted(starts, [seen, seen + count])
+    first, batch = starts[low:high] - seen, np.arange(low, high)
+    if not len(first) or first[0]:
+        first, batch = np.append(0, first), np.append(low - 1, batch)
+    return first, batch
 
 
 def ratio_error(amounts: Array, lengths: Array, *, independent: bool = False) -> tuple[float, LongRun]:

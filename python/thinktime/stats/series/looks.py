@@ -5,25 +5,20 @@ from __future__ import annotations
 import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.stats.estimate import Estimate
-from thinktime.stats.ordered import Counts, Search
 from thinktime.stats.series import batch_means
-from thinktime.stats.series.batch_means import KEPT_MOST, Autocorrelation, Batches
-from thinktime.stats.series.shares import QuantileEnds, quantile_in_time
+from thinktime.stats.series.batch_means import Autocorrelation, Batches
 
 Array = NDArray[np.float64]
 Piece = TypeVar("Piece")
 Answer = TypeVar("Answer")
 State = TypeVar("State")
-
-LEADING_BITS, FURTHER_BITS, KEPT = 14, 12, 1 << 14
-"""See `stats.ordered`: less memory and a look more, since a question asks for many quantiles at once."""
 
 
 class Request(ABC, Generic[Piece, Answer]):
@@ -211,123 +206,6 @@ class Ratio(Request[Piece, "Estimate | None"]):
 def mean(values: Callable[[Piece], Array], level: float) -> Ratio[Piece]:
     """Request for the mean of values, `batch_means.batch_ratio` without lengths."""
     return Ratio(lambda piece: (values(piece), None), level)
-
-
-class _InBatches:
-    """Numbers of observations in the batches of `shares`, of a series whose length is known."""
-
-    def __init__(self, n: int, columns: int) -> None:
-        self._starts = np.linspace(0, n, min(n, KEPT_MOST) + 1).astype(np.int64)
-        self._seen = 0
-        self.sums = np.zeros((columns, len(self._starts) - 1))
-
-    @property
-    def sizes(self) -> Array:
-        """Observations in each batch."""
-        return np.diff(self._starts).astype(np.float64)
-
-    def absorb(self, hits: Sequence[NDArray[np.bool_]]) -> None:
-        """Count hits among observations that follow those before, for each column."""
-        count = len(hits[0])
-        places = np.arange(self._seen, self._seen + count)
-        batch = np.searchsorted(self._starts, places, side="right") - 1
-        for column, hit in enumerate(hits):
-            self.sums[column] += np.bincount(batch[hit], minlength=self.sums.shape[1])
-        self._seen += count
-
-
-class Quantiles(Request[Piece, "tuple[Estimate, ...]"]):
-    """`shares.quantile_in_time` for several shares of the same values; empty without a value.
-
-    The quantiles and the ends of their intervals are exact, of any number of values.
-
-    Parameters
-    ----------
-    values : callable
-        Values of a piece, none of them nan.
-    qs : sequence of float
-        Shares, from 0 to 1.
-    level : float
-        Confidence of the intervals.
-    """
-
-    def __init__(self, values: Callable[[Piece], Array], qs: Sequence[float], level: float) -> None:
-        self._values, self._qs, self._level = values, tuple(qs), level
-        self._counts = Counts(LEADING_BITS)
-        self._search: Search | None = None
-        self._found: list[float] = []
-        self._batches: _InBatches | None = None
-        self._ends: list[QuantileEnds] = []
-
-    def whole(self, piece: Piece) -> tuple[Estimate, ...]:
-        """Answer from the only piece that there is."""
-        values = self._values(piece)
-        return tuple(quantile_in_time(values, q, self._level) for q in self._qs) if len(values) else ()
-
-    def absorb(self, piece: Piece) -> None:
-        """Look at a piece."""
-        values = self._values(piece)
-        if not len(values):
-            return
-        if self._search is None:
-            self._counts.absorb(values)
-        elif self._search.more:
-            self._search.absorb(values)
-        elif self._batches is not None:
-            self._batches.absorb([values <= found for found in self._found])
-
-    def more(self) -> bool:
-        """End a look; True if there must be another."""
-        if self._search is None:
-            if not self._counts.n:
-                return False
-            places = [place for q in self._qs for place in _around(self._counts.n, q)[0]]
-            self._search = self._searching(places)
-        elif self._search.more:
-            self._search.advance()
-        if self._search.more:
-            return True
-        if not self._found:
-            self._found = [self._between(q) for q in self._qs]
-            self._batches = _InBatches(self._counts.n, len(self._qs))
-            return True
-        if self._batches is not None:
-            sums, sizes, self._batches = self._batches.sums, self._batches.sizes, None
-            self._ends = [
-                QuantileEnds.of(hits, sizes, q, self._level) for hits, q in zip(sums, self._qs, strict=True)
-            ]
-            wanted = {place for ends in self._ends for place in ends.places if place is not None}
-            self._search = self._searching(sorted(wanted))
-        return self._search.more
-
-    def _searching(self, places: Sequence[int]) -> Search:
-        return Search(places, self._counts, further_bits=FURTHER_BITS, kept_most=KEPT)
-
-    def _between(self, q: float) -> float:
-        """Quantile between two order statistics, with the arithmetic of `numpy.quantile`."""
-        assert self._search is not None
-        (low, high), part = _around(self._counts.n, q)
-        below, above = self._search.found[low], self._search.found[high]
-        step = above - below
-        return above - step * (1.0 - part) if part >= 0.5 else below + step * part
-
-    def answer(self) -> tuple[Estimate, ...]:
-        """Answer, after the last look."""
-        if not self._found or self._search is None:
-            return ()
-        at = self._search.found
-        results = []
-        for value, ends in zip(self._found, self._ends, strict=True):
-            low, high = (None if place is None else at[place] for place in ends.places)
-            results.append(ends.estimate(value, (low, high)))
-        return tuple(results)
-
-
-def _around(n: int, q: float) -> tuple[tuple[int, int], float]:
-    """Places between which a quantile lies, and the part of the way from the first."""
-    place = (n - 1) * q
-    low = math.floor(place)
-    return (low, min(low + 1, n - 1)), place - low
 
 
 class Following(Request[Piece, float]):
