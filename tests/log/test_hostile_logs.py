@@ -46,6 +46,12 @@ def simulated(tmp_path_factory):
     return path
 
 
+# What is done to the table of samples does not depend on the others that a log has.
+ONE_SOURCE = pytest.mark.parametrize(
+    "log", ["recorded", pytest.param("simulated", marks=pytest.mark.thorough)], indirect=True
+)
+
+
 @pytest.fixture(params=["recorded", "simulated"])
 def log(request, tmp_path):
     path = tmp_path / "log"
@@ -181,6 +187,7 @@ def test_measured_costs_of_another_type_are_named(tmp_path, recorded, value):
         overhead.direct_costs(Log.open(tmp_path / "log"))
 
 
+@ONE_SOURCE
 @pytest.mark.parametrize(
     "kind", [pa.int8(), pa.float32(), pa.bool_(), pa.string(), pa.dictionary(pa.int32(), pa.string())]
 )
@@ -205,6 +212,7 @@ def test_a_column_twice_is_refused_by_file_and_column(log, commands):
     assert statuses[2] == 2
 
 
+@ONE_SOURCE
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -5.0, 1e308])
 def test_impossible_amounts_end_in_a_message_or_a_report(log, commands, value):
     rows = pyarrow.parquet.read_table(part(log, "samples"))
@@ -235,6 +243,7 @@ def test_impossible_interactions_end_in_a_message_or_a_report(tmp_path, simulate
     commands(log, ["response", "arrivals", "service", "waits"])
 
 
+@ONE_SOURCE
 @pytest.mark.parametrize("change", ["gone", "copied", "bit", "exchanged", "manifest"])
 def test_a_report_says_first_that_the_log_is_another(log, commands, capsys, change):
     samples = part(log, "samples")
@@ -453,6 +462,7 @@ def test_bytes_of_a_part_that_changed_end_in_a_message_or_a_report(log, commands
     assert listed or statuses[0] == 1
 
 
+@ONE_SOURCE
 @pytest.mark.parametrize("change", ["dropped", "null", "list", "shuffled", "doubled", "binary"])
 def test_columns_and_rows_that_changed_end_in_a_message_or_a_report(log, commands, change):
     choice = random.Random(change)
