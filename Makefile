@@ -13,6 +13,8 @@ export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # pip takes this 0 as "do not compile": compileall does it later, while the crates are compiled.
 export PIP_NO_COMPILE := 0
+# Without it, every process of the tests compiles again what it imports, and pytest rewrites the assertions of 350 files.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help packages demo test check thorough fuzz soak attack bench coverage validate verdicts lint audit docs gallery build static format golden lock licences clean
 
@@ -31,7 +33,9 @@ test: export OPENBLAS_NUM_THREADS = 1
 test: build static test-tools ## Run the tests, but for those of `make thorough`
 	TMPDIR=$(SCRATCH) $(CARGO) test --release --quiet
 	$(BIN)/pytest $(ALONE) $(SLEEPY:%=--ignore=%)
-	$(BIN)/pytest --numprocesses 3 --dist loadfile $(SLEEPY)
+	@# While these sleep: what every worker of the last would do at the same time, if no file had been compiled yet.
+	nice -n 19 $(BIN)/pytest -p no:cacheprovider --collect-only --quiet >/dev/null & \
+	    $(BIN)/pytest --numprocesses 3 --dist loadfile $(SLEEPY)
 	TMPDIR=$(SCRATCH) $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile $(ALONE:%=--ignore=%) $(SLEEPY:%=--ignore=%)
 
 # SINCE=main compares with another state than the last commit.
@@ -43,6 +47,7 @@ thorough: build static test-tools ## Run the tests that `make test` leaves out b
 	THINKTIME_THOROUGH=1 $(CARGO) test --release --quiet -p thinktime-log
 	$(BIN)/pytest $(ALONE) $(SLEEPY) -m thorough
 	$(BIN)/pytest --numprocesses auto --dist worksteal -m thorough $(ALONE:%=--ignore=%) $(SLEEPY:%=--ignore=%)
+	FUZZ_EFFORT=2 $(BIN)/pytest --numprocesses auto --dist worksteal tests/sources/test_sar_fuzz.py
 
 # Ten minutes a target unless FUZZ_SECONDS or FUZZ_RUNS say otherwise; FUZZ_TARGETS chooses. See scripts/fuzz.py.
 fuzz: build ## Feed random and damaged input to everything that reads files of others

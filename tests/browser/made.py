@@ -38,6 +38,8 @@ KINDS = (
 )
 """Of the pages that `conftest.page_of` makes."""
 Open = Callable[..., webdriver.Chrome]
+PATIENCE_S = 200
+"""At most, for charts to be drawn; others may have the CPUs meanwhile."""
 SITE = """
 cpus = 2
 think_time = "5 s"
@@ -74,7 +76,7 @@ stations.processor.discipline = ["fcfs", "processor_sharing"]
 
 def drawn(browser: webdriver.Chrome) -> None:
     """Wait until every chart that can be seen is drawn to its width."""
-    WebDriverWait(browser, 30).until(
+    WebDriverWait(browser, PATIENCE_S).until(
         lambda driver: driver.execute_script(
             "return [...document.querySelectorAll('.plot')]"
             ".every(plot => plot.dataset.live === 'yes' || !plot.checkVisibility())"

@@ -74,7 +74,7 @@ def test_a_page_without_the_limit_is_seen_to_be_long(
 
 
 def test_a_link_opens_what_it_leads_into(opened: Open, report_page: Path) -> None:
-    browser = opened(report_page)
+    browser = opened(report_page, charts=False)
     inside = "details.folded [id^=table-], details.folded figure"
     names: list[str] = browser.execute_script(
         "return [...document.querySelectorAll(arguments[0])].filter((one) => !one.checkVisibility())"

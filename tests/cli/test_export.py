@@ -157,7 +157,11 @@ def test_a_damaged_part_is_named(recorded, tmp_path, capsys):
     assert not (tmp_path / "x.csv").exists()
 
 
-@pytest.mark.parametrize("form", ["csv", "jsonl", "arrow", "parquet"])
+# A form of text and one of bytes; the others take the same ways.
+@pytest.mark.parametrize(
+    "form",
+    ["csv", "parquet", *(pytest.param(form, marks=pytest.mark.thorough) for form in ("jsonl", "arrow"))],
+)
 def test_a_reader_that_has_seen_enough_is_no_error(written, form):
     line = [*CLI, "export", str(written), "users", "-o", "-", "--format", form]
     reading, writing = os.pipe()

@@ -27,6 +27,8 @@ from thinktime.sources.linux import RecordOptions, record
 from thinktime.sources.simulated import simulate
 
 ONE_LOG = [question.name for question in QUESTIONS if question.accepts in ("one log", "logs")]
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in (1, 2))]
+"""Of changes at random: the first stands for the others."""
 SWAPPED = [None, [], {}, "x", -1, 1e308, 2**63 - 1, True, [[]], [{}], [None], 1.5]
 
 
@@ -42,6 +44,12 @@ def simulated(tmp_path_factory):
     path = tmp_path_factory.mktemp("simulated") / "log"
     simulate("apl360", {"users": 4, "length": 200.0, "warm_up": 20.0}, seed=1).record(path, trace=True)
     return path
+
+
+# What is done to the table of samples does not depend on the others that a log has.
+ONE_SOURCE = pytest.mark.parametrize(
+    "log", ["recorded", pytest.param("simulated", marks=pytest.mark.thorough)], indirect=True
+)
 
 
 @pytest.fixture(params=["recorded", "simulated"])
@@ -129,7 +137,7 @@ def places(value, at=()):
         yield from places(item, (*at, key))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_facts_of_any_type_are_refused_by_file_and_key_or_not_used(log, commands, seed):
     choice = random.Random(seed)
     manifest = read_manifest(log)
@@ -179,6 +187,7 @@ def test_measured_costs_of_another_type_are_named(tmp_path, recorded, value):
         overhead.direct_costs(Log.open(tmp_path / "log"))
 
 
+@ONE_SOURCE
 @pytest.mark.parametrize(
     "kind", [pa.int8(), pa.float32(), pa.bool_(), pa.string(), pa.dictionary(pa.int32(), pa.string())]
 )
@@ -203,6 +212,7 @@ def test_a_column_twice_is_refused_by_file_and_column(log, commands):
     assert statuses[2] == 2
 
 
+@ONE_SOURCE
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -5.0, 1e308])
 def test_impossible_amounts_end_in_a_message_or_a_report(log, commands, value):
     rows = pyarrow.parquet.read_table(part(log, "samples"))
@@ -233,6 +243,7 @@ def test_impossible_interactions_end_in_a_message_or_a_report(tmp_path, simulate
     commands(log, ["response", "arrivals", "service", "waits"])
 
 
+@ONE_SOURCE
 @pytest.mark.parametrize("change", ["gone", "copied", "bit", "exchanged", "manifest"])
 def test_a_report_says_first_that_the_log_is_another(log, commands, capsys, change):
     samples = part(log, "samples")
@@ -436,7 +447,7 @@ def test_sums_by_two_keys_are_those_of_their_pairs(different):
 
 
 @pytest.mark.parametrize("listed", [True, False], ids=["checksums right", "checksums wrong"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_bytes_of_a_part_that_changed_end_in_a_message_or_a_report(log, commands, seed, listed):
     choice = random.Random(seed)
     table = choice.choice(sorted(folder.name for folder in log.iterdir() if folder.is_dir()))
@@ -451,6 +462,7 @@ def test_bytes_of_a_part_that_changed_end_in_a_message_or_a_report(log, commands
     assert listed or statuses[0] == 1
 
 
+@ONE_SOURCE
 @pytest.mark.parametrize("change", ["dropped", "null", "list", "shuffled", "doubled", "binary"])
 def test_columns_and_rows_that_changed_end_in_a_message_or_a_report(log, commands, change):
     choice = random.Random(change)

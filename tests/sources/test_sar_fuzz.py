@@ -42,7 +42,7 @@ def obeys_the_laws(data):
 
 @pytest.mark.parametrize("name", ["12.6.1-restart.raw", "12.7.5-load.raw", "12.5.2-restart.plain"])
 @given(seed=SEEDS)
-@effort(80)
+@effort(40)
 # These set the clock back behind the first interval, as do the seeds named below.
 @example(seed=432)
 @example(seed=1023)
@@ -52,7 +52,7 @@ def test_damaged_text(name, seed):
 
 @pytest.mark.parametrize("name", ["12.6.1-restart.json", "12.5.2-load.json"])
 @given(seed=SEEDS)
-@effort(80)
+@effort(40)
 @example(seed=8157)
 @example(seed=12318)
 def test_damaged_json(name, seed):
@@ -78,8 +78,8 @@ def test_the_damage_leaves_something_to_read():
     """Fuzz that is refused at the door tests the door alone: most damaged texts must give a log."""
     texts = ((FIXTURES / name).read_bytes() for name in ("12.6.1-restart.raw", "12.6.1-restart.json"))
     for data in texts:
-        read = [obeys_the_laws(damaged(data, seed)) for seed in range(60)]
-        assert sum(read) > 30
+        read = [obeys_the_laws(damaged(data, seed)) for seed in range(30)]
+        assert sum(read) > 15
 
 
 @pytest.mark.parametrize("share", [0.55, 0.7, 0.8, 0.9, 0.99])

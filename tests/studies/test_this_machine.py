@@ -13,6 +13,7 @@ import pytest
 
 from studies import simulated_machine as made
 from thinktime.cli import run
+from thinktime.documents.render import render
 from thinktime.errors import InputError
 from thinktime.log import Log
 from thinktime.models.sizing import Machine, Work, course
@@ -184,19 +185,23 @@ def written(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_form_of_the_answer(
-    folder: Path, written: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path,
+    written: Path,
+    study: MachineStudy,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    line = ["study", "this-machine", "--resume", str(folder)]
-    assert run([*line, "--format", "json"]) == 0
-    answer = json.loads(capsys.readouterr().out)
+    assert run(["study", "this-machine", "--resume", str(folder), "--format", "csv"]) == 0
+    # The document of the command: what it prints in one form, it prints in all.
+    document = page.document(study)
+    printed = capsys.readouterr().out
+    assert "machine-model-table" in printed
+    assert printed == render(document, "csv")
+    answer = json.loads(render(document, "json"))
     assert (answer["kind"], answer["title"]) == ("document", page.TITLE)
-    assert run(line) == 0
-    text = capsys.readouterr().out
-    assert max(map(len, text.splitlines())) <= 80
+    assert max(map(len, render(document, "text", 80).splitlines())) <= 80
     assert 'id="figure-machine-response"' in written.read_text(encoding="utf-8")
-    assert run([*line, "--format", "csv"]) == 0
-    assert "machine-model-table" in capsys.readouterr().out
 
 
 def test_the_same_logs_give_the_same_page(folder: Path, written: Path, tmp_path: Path) -> None:

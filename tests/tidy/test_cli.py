@@ -21,7 +21,7 @@ def run(*arguments):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_has_examples(name):
-    done = run(name, "--help")
+    done = called.thinktime(name, "--help")
     assert done.returncode == 0, done.stderr
     assert "Examples:" in done.stdout
     assert f"thinktime {name}" in done.stdout

@@ -2,6 +2,7 @@
 
 import contextlib
 import warnings
+from functools import cache
 
 import numpy as np
 import polars as pl
@@ -31,7 +32,7 @@ from thinktime.log import (
 )
 from thinktime.log.playing import Passed, Playing, Within, _Latest
 
-N, INTERVALS = 3000, 800
+N, SHORT, INTERVALS = 3000, 600, 800
 QUESTIONS = {
     "response": response.analyse,
     "states": states.analyse,
@@ -117,14 +118,14 @@ def sampled(random):
     return pl.DataFrame(samples), disks_of
 
 
-def write(path, order=None):
+def write(path, order=None, n=N):
     """Log of interactions, intervals and disks; interactions in some other order if it is given."""
     random = np.random.default_rng(5)
-    inputs, (samples, of_disks) = played(random), sampled(random)
+    inputs, (samples, of_disks) = played(random, n), sampled(random)
     with LogWriter.open(path, source="test", start_us=EPOCH_US) as writer:
-        for first in range(0, N, N // 4):
+        for first in range(0, n, n // 4):
             rows = inputs if order is None else inputs[order]
-            writer.write("interactions", rows[first : first + N // 4])
+            writer.write("interactions", rows[first : first + n // 4])
         writer.write("samples", samples)
         writer.write("disks", of_disks)
     return Log.open(path)
@@ -135,27 +136,44 @@ def log(tmp_path_factory):
     return write(tmp_path_factory.mktemp("played") / "log")
 
 
+@pytest.fixture(scope="module")
+def whole(log):
+    """Function that gives the answer of a question, read in one piece."""
+    return cache(lambda name: QUESTIONS[name](log))
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory):
+    """The same interactions, written in no order."""
+    path = tmp_path_factory.mktemp("mixed") / "log"
+    return write(path, np.random.default_rng(2).permutation(N))
+
+
+@pytest.fixture(scope="module")
+def short(tmp_path_factory):
+    """A log that a piece for each row does not take long to read."""
+    return write(tmp_path_factory.mktemp("short") / "log", n=SHORT)
+
+
 @pytest.mark.parametrize("rows", [97, 1000])
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_an_answer_does_not_depend_on_the_pieces(log, read_in, name, rows):
-    whole = QUESTIONS[name](log)
+def test_an_answer_does_not_depend_on_the_pieces(log, whole, read_in, name, rows):
+    expected = whole(name)
     # Those without an end stand at the end of their part: that is beyond a few short blocks.
     read_in(rows, blocks=N)
     assert len(list(observations.chunks(log, ()))) == -(-INTERVALS // rows)
-    agree(whole, QUESTIONS[name](log), within=1e-9)
+    agree(expected, QUESTIONS[name](log), within=1e-9)
 
 
 @pytest.mark.parametrize("name", READS_INTERACTIONS)
-def test_a_log_in_no_order_has_the_same_answers(log, tmp_path, read_in, name):
-    whole = QUESTIONS[name](log)
-    mixed = write(tmp_path / "mixed", np.random.default_rng(2).permutation(N))
+def test_a_log_in_no_order_has_the_same_answers(whole, mixed, read_in, name):
+    expected = whole(name)
     read_in(97)
     with pytest.warns(LogWarning, match="are not written in the order of time"):
-        agree(whole, QUESTIONS[name](mixed), within=1e-9)
+        agree(expected, QUESTIONS[name](mixed), within=1e-9)
 
 
-def test_the_program_says_so_in_a_sentence(tmp_path, read_in):
-    mixed = write(tmp_path / "mixed", np.random.default_rng(2).permutation(N))
+def test_the_program_says_so_in_a_sentence(mixed, read_in):
     read_in(97)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
@@ -165,14 +183,14 @@ def test_the_program_says_so_in_a_sentence(tmp_path, read_in):
     assert ".py" not in done.stderr
 
 
-@pytest.mark.parametrize("blocks", [0, N])
-@pytest.mark.parametrize("rows", [1, 7, 500, N + 1])
-def test_pieces_are_the_interactions_in_order(log, read_in, rows, blocks):
-    whole = interactions.read(log, ["waited"])
+@pytest.mark.parametrize("blocks", [0, SHORT])
+@pytest.mark.parametrize("rows", [1, 7, 100, SHORT + 1])
+def test_pieces_are_the_interactions_in_order(short, read_in, rows, blocks):
+    whole = interactions.read(short, ["waited"])
     read_in(rows, blocks)
-    warned = pytest.warns(LogWarning) if rows < N and not blocks else contextlib.nullcontext()
+    warned = pytest.warns(LogWarning) if rows < SHORT and not blocks else contextlib.nullcontext()
     with warned:
-        stream = interaction_pieces.read(log, ["waited"])
+        stream = interaction_pieces.read(short, ["waited"])
     pieces = list(stream.pieces())
     assert all(len(piece) == rows for piece in pieces[:-1])
     assert (stream.n, stream.last_due) == (len(whole), whole.times["due"][-1])
