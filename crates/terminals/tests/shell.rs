@@ -200,7 +200,11 @@ fn typing_takes_its_time_and_counts_as_thinking() {
 fn what_runs_in_the_background_ends_with_the_play() {
     let scratch = scratch();
     let note = scratch.path().join("pids");
-    let line = format!("types = \"(setsid sh -c 'echo $$ >> {}; exec sleep 1000' &)\"", note.display());
+    // The shell waits until the program in the background has noted its number and closed the substitution's pipe.
+    let line = format!(
+        "types = \": $(setsid sh -c 'echo $$ >> {}; exec sleep 1000 > /dev/null' &)\"",
+        note.display()
+    );
     let text = script("", &[&line]);
     run(&text, "2", 4, scratch.path(), false);
     let noted = fs::read_to_string(&note).expect("noted");
