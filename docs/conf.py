@@ -50,12 +50,13 @@ nitpick_ignore_regex = [
     ("py:class", r"(collections|contextlib|datetime|os|pathlib|re|struct|types)\..*"),
     ("py:class", r"AbstractContextManager|Path|PathLike"),
     ("py:class", r"(numpy|np)\..*|NDArray|_?Array(Like)?|Complex|Matrix"),
-    ("py:class", r"(polars|pl)\..*"),
+    ("py:class", r"(polars|pl|altair|alt)\..*"),
     # Variables of generic types, which have no page.
-    ("py:class", r"P|_Int|thinktime\..*\.(Item|Piece|Read|Record|State|Value|_Contrast|_R|_Result|_T)"),
+    ("py:class", r"P|_Int|thinktime\..*\.(Answer|Item|Piece|Read|Record|State|Value|_Contrast|_R|_Result|_T)"),
     # Dictionaries and classes of the compiled module, which its stub describes for type checkers.
     ("py:class", NATIVE),
     # Records that a function hands to another of its package.
+    ("py:class", r"thinktime\.log\.interaction_pieces\._Blocks"),
     ("py:class", r"thinktime\.predictions\.size\.by_class\.answer\._Shared"),
     ("py:class", r"thinktime\.sources\.importers\..*\._(Block|Layout|Process|Task)"),
 ]
