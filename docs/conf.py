@@ -52,7 +52,8 @@ nitpick_ignore_regex = [
     ("py:class", r"(numpy|np)\..*|NDArray|_?Array(Like)?|Complex|Matrix"),
     ("py:class", r"(polars|pl|altair|alt)\..*"),
     # Variables of generic types, which have no page.
-    ("py:class", r"P|_Int|thinktime\..*\.(Answer|Item|Piece|Read|Record|State|Value|_Contrast|_R|_Result|_T)"),
+    ("py:class", r"P|_Int"),
+    ("py:class", r"thinktime\..*\.(Answer|Item|Piece|Read|Record|State|Value|_Contrast|_R|_Result|_T)"),
     # Dictionaries and classes of the compiled module, which its stub describes for type checkers.
     ("py:class", NATIVE),
     # Records that a function hands to another of its package.
