@@ -8,6 +8,7 @@ from known_logs import EPOCH_US, frame, instants
 
 from thinktime.analyses.waits import analysis as waits
 from thinktime.analyses.waits.event_pieces import Events
+from thinktime.analyses.waits.event_tracing import traces
 from thinktime.log import Log, LogWriter, vocabulary
 from thinktime.sources.simulated import simulate
 from thinktime.stats.estimate import Caveat, NotApplicable
@@ -182,7 +183,7 @@ def test_a_second_input_ends_the_first(tmp_path):
 def test_events_before_the_first_input_belong_to_no_interaction(tmp_path):
     rows = [(0.0, "slice_start", "b"), (1.0, "slice_end", "b"), (2.0, "input", "b"), (5.0, "completion", "b")]
     log = write(tmp_path / "log", by_hand(rows))
-    (read,) = Events(log).traces()
+    (read,) = traces(Events(log))
     assert np.isnan(read.first_slice).all()
     assert waits.analyse(log, interval_s=5.0).intervals[0].processor == pytest.approx(0.2)
 

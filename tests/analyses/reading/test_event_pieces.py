@@ -12,7 +12,7 @@ from scipy import stats
 
 from thinktime.analyses.service import analysis as service
 from thinktime.analyses.waits import analysis as waits
-from thinktime.analyses.waits import event_pieces
+from thinktime.analyses.waits import event_pieces, event_tracing
 from thinktime.analyses.waits.event_pieces import PAIRS, Events
 from thinktime.log import Log, LogWarning, LogWriter, bursts, interaction_pieces, vocabulary
 
@@ -104,7 +104,7 @@ def followed(log, rows):
 def traces_of(log):
     """The same from the pieces, put together."""
     interactions, found = [], {pair: [] for pair in PAIRS}
-    for trace in Events(log).traces():
+    for trace in event_tracing.traces(Events(log)):
         columns = [getattr(trace, name).tolist() for name in FIELDS]
         interactions += list(zip(trace.user.tolist(), *columns, strict=True))
         arrivals = np.append(trace.arrival, np.nan)
@@ -168,13 +168,13 @@ def test_pieces_that_forget_what_is_open_have_another_answer(log, read_in, monke
     """Canary: a slice over the end of a piece is lost, and with it the response that waits for its end."""
     whole = waits.analyse(log, interval_s=30.0)
     read_in(97)
-    absorb = event_pieces._Opened.absorb
+    absorb = event_tracing._Opened.absorb
 
     def forgetful(self, *arguments, **options):
         self._start[:] = np.nan
         return absorb(self, *arguments, **options)
 
-    monkeypatch.setattr(event_pieces._Opened, "absorb", forgetful)
+    monkeypatch.setattr(event_tracing._Opened, "absorb", forgetful)
     with pytest.raises(AssertionError):
         agree(whole, waits.analyse(log, interval_s=30.0), within=1e-9)
 

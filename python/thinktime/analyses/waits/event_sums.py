@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from thinktime.analyses.waits.event_pieces import Events
 from thinktime.analyses.waits.event_trace import EventTrace, Stretches
+from thinktime.analyses.waits.event_tracing import slices, traces
 from thinktime.log.periods import Span, integral
 from thinktime.stats.series.batch_means import Batches
 
@@ -138,7 +139,7 @@ def added(events: Events, spans: Sequence[Span], intervals: Sequence[Span]) -> S
     intervals : sequence of Span
     """
     sums = Sums(intervals, len(events.users))
-    for trace in events.traces():
+    for trace in traces(events):
         sums.absorb(trace.censored(spans))
     return sums
 
@@ -154,9 +155,9 @@ def slice_lengths(
     if not sums.slices:
         return None
     batches = Batches(sums.slices, 1)
-    for slices in _in_order(events, spans, intervals, sums):
-        order = np.lexsort((slices.user, slices.start))
-        batches.absorb((slices.end - slices.start)[order][:, None])
+    for begun in _in_order(events, spans, intervals, sums):
+        order = np.lexsort((begun.user, begun.start))
+        batches.absorb((begun.end - begun.start)[order][:, None])
     return batches
 
 
@@ -166,19 +167,16 @@ def _in_order(
     """Slices by the piece in which they begin."""
     ends = np.array([span.end for span in spans])
     held: list[Stretches] = []
-    for number, piece in enumerate(events.slices()):
+    for number, piece in enumerate(slices(events)):
         at = np.minimum(np.searchsorted(ends, piece.start, side="left"), len(ends) - 1)
         within = piece.censored(np.maximum(ends[at], piece.start)).within(intervals)
         if number:
             before = within.chosen(within.began == number - 1)
-            yield _joined([*held, before, *(late.chosen(late.began == number - 1) for late in sums.late)])
+            yield Stretches.joined(
+                [*held, before, *(late.chosen(late.began == number - 1) for late in sums.late)]
+            )
         held = [within.chosen(within.began == number)]
-    yield _joined(held)
-
-
-def _joined(parts: Sequence[Stretches]) -> Stretches:
-    columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in Stretches.__slots__}
-    return Stretches(**columns)
+    yield Stretches.joined(held)
 
 
 Visits = dict[str, tuple[Array, Array]]

@@ -40,6 +40,12 @@ class Stretches:
             start=self.start[rows], end=self.end[rows], user=self.user[rows], began=self.began[rows]
         )
 
+    @staticmethod
+    def joined(parts: Sequence[Stretches]) -> Stretches:
+        """All of several, one after another."""
+        names = [field.name for field in dataclasses.fields(Stretches)]
+        return Stretches(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
+
     def censored(self, ends: Array) -> Stretches:
         """Stretches of which those without an end last until `ends`."""
         return dataclasses.replace(self, end=np.where(np.isnan(self.end), ends, self.end))
@@ -54,7 +60,26 @@ def _end(span: Span) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EventTrace:
+class Interactions:
+    """Interactions of users; seconds since the first event of the log."""
+
+    user: Codes
+    arrival: Array
+    following: Array
+    """Next arrival of the same user; infinite where there is none."""
+    first_slice: Array
+    """Start of the first slice; nan where there was none."""
+    first_slice_end: Array
+    completion: Array
+    command: NDArray[np.bool_]
+    """True if it loaded a library directory or is of a class of commands."""
+
+    def __len__(self) -> int:
+        return len(self.arrival)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventTrace(Interactions):
     """Interactions in order of user and arrival, and slices, swaps and waits; seconds since the first event.
 
     Those of a piece of the events: what ended in it. What has no end is in the last piece.
@@ -64,18 +89,8 @@ class EventTrace:
     """First event of the piece; what ended in it may have begun before."""
     read_until: float
     """Last event of the piece."""
-    user: Codes
-    arrival: Array
-    following: Array
-    """Next arrival of the same user; infinite where there is none."""
-    first_slice: Array
-    """Start of the first slice; nan where there was none."""
-    first_slice_end: Array
-    completion: Array
     completed: Array
     """Completions as they were seen; `completion` has the end of the session where there was none."""
-    command: NDArray[np.bool_]
-    """True if it loaded a library directory or is of a class of commands."""
     slices: Stretches
     swap_ins: Stretches
     swap_outs: Stretches
@@ -85,9 +100,6 @@ class EventTrace:
     """Interaction in which each wait for output began, its place here; -1 before its user's first input."""
     overlapping: int = 0
     """Inputs before the completion of the same user's last one; `censored` counts them."""
-
-    def __len__(self) -> int:
-        return len(self.arrival)
 
     @property
     def unfinished(self) -> int:
