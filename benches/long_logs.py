@@ -12,10 +12,12 @@ interpreter and libraries included. 10^8 rows take 8 GB of disk while they run, 
 from __future__ import annotations
 
 import argparse
+import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -34,13 +36,31 @@ OF_INTERVALS = (
     "users",
     "recording",
     "disks",
+    "script-report",
+    "compare by treatment",
 )
 OF_INTERACTIONS = ("response", "service", "arrivals", "cpu-per-interaction", "waits", BY_USERS)
-OF_INPUTS, OF_BURSTS = ("waits from events",), ("service from events",)
+OF_INPUTS, OF_BURSTS = ("waits from events",), ("service from events", "scheduling from events")
 """Questions about events of interactions, and about those of a scheduler."""
 ANALYSES = (*OF_INTERVALS, *OF_INTERACTIONS, *OF_INPUTS, *OF_BURSTS)
-ASKED = {BY_USERS: "throughput", OF_INPUTS[0]: "waits", OF_BURSTS[0]: "service"}
-"""Names of the questions, where they differ."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """How a question is asked."""
+
+    question: str
+    options: Mapping[str, object] = field(default_factory=dict)
+
+
+ASKED = {
+    BY_USERS: Asked(question="throughput"),
+    "waits from events": Asked(question="waits"),
+    "service from events": Asked(question="service"),
+    "scheduling from events": Asked(question="scheduling"),
+    "compare by treatment": Asked(question="compare", options={"treatment": "treatment", "unit": "70d"}),
+}
+"""Those that are not asked by their names alone."""
 USERS = 50
 LENGTH_S = 300.0
 WEEK_US = 604_800_000_000
@@ -52,14 +72,24 @@ REQUESTS = {
     "disk_writes": (2.0, 2e-3),
 }
 """Requests of a user per second, and what one costs the system [s]."""
+OWN = {
+    "treatment": ("", "gauge"),
+    "script_interactions": ("interaction", "counter"),
+    "script_run_s": ("s", "counter"),
+    "script_swap_s": ("s", "counter"),
+    "script_waits": ("interaction", "counter"),
+    "script_response_s": ("s", "counter"),
+}
+"""Unit and kind of the columns that the vocabulary lacks."""
 ALONE = """
-import sys, time
+import json, sys, time
 from thinktime.analyses import analyse
 from thinktime.log import Log
 from thinktime.stats.estimate import NotApplicable
+question, options = json.loads(sys.argv[1])
 log = Log.open(sys.argv[2])
 began = time.process_time()
-result = analyse(sys.argv[1], log)
+result = analyse(question, log, **options)
 cpu_s = time.process_time() - began
 # Not ru_maxrss: that begins with the size of the process that started this one.
 peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
@@ -75,8 +105,21 @@ def write_intervals(folder: Path, rows: int) -> None:
     import polars as pl
     from scipy.signal import lfilter
 
-    from thinktime.log import LogWriter
+    from thinktime.log import Column, LogWriter, vocabulary
 
+    schema = [
+        *vocabulary("samples"),
+        *(
+            Column(
+                name=name,
+                type="f64" if name.endswith("_s") else "u64",
+                unit=unit,
+                kind=kind,
+                description=name.replace("_", " "),
+            )
+            for name, (unit, kind) in OWN.items()
+        ),
+    ]
     rng = np.random.default_rng(1971)
     with LogWriter.open(folder, source="bench", start_us=0) as writer:
         for first in range(0, rows, PART):
@@ -105,9 +148,16 @@ def write_intervals(folder: Path, rows: int) -> None:
                     "memory_available_bytes": (8e9 - 1e8 * users).astype(np.uint64),
                     "memory_total_bytes": np.full(n, 8_000_000_000, dtype=np.uint64),
                     **{name: values.astype(np.uint64) for name, values in made.items()},
+                    # The two treatments change places every ten weeks.
+                    "treatment": (instants // (10 * WEEK_US) % 2).astype(np.uint64),
+                    **_scripted(users, system),
                 }
             )
-            writer.write("samples", frame)
+            writer.write(
+                "samples",
+                frame.select(column.name for column in schema if column.name in frame.columns),
+                schema,
+            )
             who = pl.Series(rng.integers(1000, 1000 + USERS, n)).cast(pl.String)
             waited = {"run_delay_s": np.round(0.1 * user, 3)}
             moved = (1e6 * users * rng.gamma(4.0, 0.25, n)).astype(np.uint64)
@@ -130,6 +180,20 @@ def write_intervals(folder: Path, rows: int) -> None:
             }
             for table, columns in tables.items():
                 writer.write(table, pl.DataFrame({"start": start, **columns}))
+
+
+def _scripted(users: Any, system_s: Any) -> dict[str, Any]:
+    """What the users of a script did: an input each in half a minute."""
+    import numpy as np
+
+    inputs = np.rint(10.0 * users)
+    return {
+        "script_interactions": inputs.astype(np.uint64),
+        "script_run_s": 0.5 * inputs,
+        "script_swap_s": np.round(0.1 * system_s, 2),
+        "script_waits": np.rint(0.9 * inputs).astype(np.uint64),
+        "script_response_s": np.round(inputs * (1.0 + 0.01 * system_s), 2),
+    }
 
 
 def write_interactions(folder: Path, rows: int) -> None:
@@ -210,6 +274,7 @@ def write_bursts(folder: Path, rows: int) -> None:
             "task": who.cast(pl.UInt64),
             "command": "command " + who,
             "reason": reasons[np.tile(np.arange(len(BURST_EVENTS)), len(who) // len(BURST_EVENTS))],
+            "unit": pl.repeat("s", len(who), eager=True),
         }
 
     _write_events(folder, rows, rng, BURST_EVENTS, np.full(len(BURST_EVENTS), 1e-3), tasks)
@@ -276,9 +341,11 @@ def _beside(rng: Any, first_us: int, last_us: int) -> Any:
 
 def measure(analysis: str, folder: Path) -> tuple[float, float]:
     """CPU seconds and greatest resident size [MB] of one analysis in a process of its own."""
-    command = [sys.executable, "-c", ALONE, ASKED.get(analysis, analysis), folder]
-    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
-    return float(told[0]), float(told[1]) / 1e6
+    asked = ASKED.get(analysis, Asked(question=analysis))
+    told = json.dumps([asked.question, asked.options])
+    command = [sys.executable, "-c", ALONE, told, folder]
+    found = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
+    return float(found[0]), float(found[1]) / 1e6
 
 
 def measured(rows: int, analyses: Sequence[str] = ANALYSES) -> Iterator[tuple[str, tuple[float, float]]]:
@@ -332,11 +399,11 @@ def main() -> None:
     parser.add_argument("--analyses", nargs="+", default=list(ANALYSES), metavar="NAME")
     options = parser.parse_args()
     sizes = tuple(int(rows) for rows in options.rows)
-    print(f"{'analysis':<20}{'rows':>12}{'CPU s':>10}{'us a row':>10}{'MB resident':>13}")
+    print(f"{'analysis':<26}{'rows':>12}{'CPU s':>10}{'us a row':>10}{'MB resident':>13}")
     for size in sizes:
         for analysis, (cpu_s, resident_mb) in measured(size, options.analyses):
             print(
-                f"{analysis:<20}{size:>12.0e}{cpu_s:>10.2f}{1e6 * cpu_s / size:>10.3f}{resident_mb:>13.0f}",
+                f"{analysis:<26}{size:>12.0e}{cpu_s:>10.2f}{1e6 * cpu_s / size:>10.3f}{resident_mb:>13.0f}",
                 flush=True,
             )
 

@@ -38,6 +38,28 @@ def errors_of(x, y, pieces=1):
     return fit, result
 
 
+def test_sums_are_those_of_every_row_by_its_own_cosine():
+    """However the rows come; the canary takes the cosine of a row's beginning instead of its middle."""
+    random = np.random.default_rng(8)
+    n = 5_000
+    x = np.column_stack([np.ones(n), random.gamma(4.0, 0.25, (n, 2))])
+    y = x @ [1.0, 2.0, 3.0] + random.normal(size=n)
+    fit, whole = errors_of(x, y)
+    residuals = y - x @ fit.coefficients
+    leverages = np.einsum("ij,jk,ik->i", x, fit.unscaled_covariance, x)
+    scores = x * (residuals / (1.0 - leverages))[:, None]
+
+    def plain(place):
+        waves = np.cos(np.outer(np.arange(1, whole.cosines + 1), (np.arange(n) + place) * np.pi / n))
+        return np.sqrt(2.0) * waves @ scores
+
+    scale = np.abs(scores).sum()
+    for pieces in (1, 3, 13, 200):
+        sums = errors_of(x, y, pieces)[1]._sums
+        assert np.abs(sums - plain(0.5)).max() < 1e-12 * scale
+        assert np.abs(sums - plain(0.0)).max() > 1e-6 * scale
+
+
 def hits(runs, n, rates_rho, errors_rho, seed=5):
     """How often intervals of a base and three slopes hold the truth: ours, and statsmodels' HAC with z."""
     random = np.random.default_rng(seed)

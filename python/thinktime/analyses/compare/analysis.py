@@ -286,14 +286,20 @@ class _OneTreatment:
     treated: bool
 
     def __call__(self, names: Sequence[str]) -> Iterator[Observations]:
+        wanted = sorted(key for key, treated in self.assigned.codes.items() if treated is self.treated)
         place = self.assigned.placing()
         for piece in self.design.pieces([*names, *self.assigned.needs]):
-            units, treatments = place(piece)
-            chosen = np.zeros(len(piece), dtype=bool)
-            for (unit, treatment), treated in self.assigned.codes.items():
-                if treated is self.treated:
-                    chosen |= (units == unit) & (treatments == treatment)
-            yield _taken(piece, np.flatnonzero(chosen))
+            yield _taken(piece, np.flatnonzero(_among(wanted, *place(piece))))
+
+
+def _among(
+    wanted: Sequence[tuple[int, float]], units: NDArray[np.int64], treatments: NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    """True for rows whose unit and treatment are `wanted`, which is ascending and has each unit once."""
+    numbers, given = (np.array(values) for values in zip(*wanted, strict=True))
+    at = np.minimum(np.searchsorted(numbers, units), len(numbers) - 1)
+    among: NDArray[np.bool_] = (numbers[at] == units) & (given[at] == treatments)
+    return among
 
 
 def _taken(piece: Observations, rows: NDArray[np.int64]) -> Observations:

@@ -20,6 +20,8 @@ COSINES_MOST = 40
 """More cosines would narrow an interval by at most 3 %, and reach into frequencies of less interest."""
 REFERENCE_ROWS = 1 << 14
 """Rows up to which the calibration is computed; with more it would change little."""
+BLOCK_ROWS = 512
+"""Rows whose cosines are turned from those of one block to those of the next."""
 CORRELATIONS = (*np.linspace(0.0, 0.9, 10).tolist(), 0.93, 0.95, 0.97, 0.98)
 """Correlations of successive errors among which that of the reference is interpolated."""
 SIZE_LEAST, SIZE_MOST = 0.25, 4.0
@@ -163,7 +165,8 @@ class LongRunErrors:
         z = x if further is None else np.column_stack([x, further])
         weights = x @ self._fit.unscaled_covariance
         left = 1.0 - np.einsum("ij,ij->i", weights, x)
-        self._weights += [(weights**2).sum(axis=0), (weights**4).sum(axis=0)]
+        squares = weights * weights
+        self._weights += [squares.sum(axis=0), (squares * squares).sum(axis=0)]
         alone = left < LEFT_LEAST
         scaled = residuals / np.where(alone, 1.0, left)
         # A row that alone determines a coefficient leaves no residual: its error is assumed of usual size.
@@ -171,7 +174,7 @@ class LongRunErrors:
         scores = z * scaled[:, None]
         if carried is not None:
             scores[:, : x.shape[1]] += carried
-        self._sums += self._waves(self._seen, len(residuals)).T @ scores
+        self._sums += self._turned(self._seen, scores)
         self._seen += len(residuals)
         self._products += float(residuals[0]) * self._last + float(residuals[1:] @ residuals[:-1])
         self._squares += float(residuals @ residuals)
@@ -180,11 +183,35 @@ class LongRunErrors:
             self._kept.append((x, z, np.column_stack([residuals, left])))
             self._reference = None
 
-    def _waves(self, first: int, count: int) -> Matrix:
-        """Cosines at rows `first` and later: array of shape (count, cosines)."""
-        phase = (np.arange(first, first + count) + 0.5) * (math.pi / self._rows)
+    def _waves(self) -> Matrix:
+        """Cosines at the rows so far: array of shape (rows, cosines)."""
+        phase = (np.arange(self._seen) + 0.5) * (math.pi / self._rows)
         waves: Matrix = math.sqrt(2.0) * np.cos(np.outer(phase, np.arange(1, self.cosines + 1)))
         return waves
+
+    def _turned(self, first: int, scores: Matrix) -> Matrix:
+        r"""Cosines times the scores of the rows `first` and later: array of shape (cosines, columns).
+
+        .. math:: \sqrt{2} \sum_t \cos(b \theta_t)\, s_t, \qquad \theta_t = \pi (t + 1/2) / n
+
+        A row's angle is that of the first of its block and that of its place in it, so that the cosines are
+        taken of as many angles as a block has rows, and then of one for each block.
+        """
+        step = np.arange(1, self.cosines + 1) * (math.pi / self._rows)
+        inside = np.outer(step, np.arange(min(BLOCK_ROWS, len(scores))))
+        cosines, sines = np.cos(inside), np.sin(inside)
+        whole = len(scores) // BLOCK_ROWS * BLOCK_ROWS
+        total = np.zeros((self.cosines, scores.shape[1]))
+        for blocks, start in (
+            (scores[:whole].reshape(-1, BLOCK_ROWS, scores.shape[1]), first),
+            (scores[None, whole:], first + whole),
+        ):
+            rows = blocks.shape[1]
+            if blocks.size:
+                angles = np.outer(start + 0.5 + BLOCK_ROWS * np.arange(len(blocks)), step)[:, :, None]
+                total += (np.cos(angles) * (cosines[:, :rows] @ blocks)).sum(axis=0)
+                total -= (np.sin(angles) * (sines[:, :rows] @ blocks)).sum(axis=0)
+        return math.sqrt(2.0) * total
 
     def correlation(self) -> float | None:
         """Correlation of successive errors in the reference, 0 to 0.98; None without calibration."""
@@ -270,7 +297,7 @@ class LongRunErrors:
             # A residual is smaller than its error by the root of what its row leaves.
             errors = rest[:, 0] / np.sqrt(np.maximum(rest[:, 1], LEFT_LEAST))
             sizes = _sizes(x @ self._fit.coefficients, errors, (x != 0.0).any(axis=1))
-            waves = self._waves(0, self._seen)
+            waves = self._waves()
             self._reference = _Reference(
                 x, z, rest, sizes=sizes, bread=self._fit.unscaled_covariance, waves=waves
             )
