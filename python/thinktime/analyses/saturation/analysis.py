@@ -83,6 +83,12 @@ class Saturation(Result):
     ceilings: tuple[Ceiling, ...]
     caveats: tuple[Caveat, ...]
 
+    @property
+    def is_cpu_measured(self) -> bool:
+        """False if no interval tells whether the CPU was exhausted: then nothing says that it was not."""
+        missing = (item.values["resources"] for item in self.caveats if item.kind == "not_measured")
+        return all(resources.CPU_MEASURED not in names for names in missing if isinstance(names, list))
+
     def _records(self) -> list[dict[str, object]]:
         """Points, with a separate column for each kind of work and each ceiling."""
         names = [item.name for item in self.dimensions]
