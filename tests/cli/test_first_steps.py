@@ -79,7 +79,9 @@ def test_a_full_disk_behind_standard_output_is_an_error(arguments: list[str]) ->
 
 
 @pytest.mark.parametrize(
-    ("closed", "said"), [(">&-", ""), ("2>&-", "thinktime 0"), (">&- 2>&- <&-", "")], ids=["out", "err", "all"]
+    ("closed", "said"),
+    [(">&-", ""), ("2>&-", "thinktime 0"), (">&- 2>&- <&-", "")],
+    ids=["out", "err", "all"],
 )
 def test_streams_that_the_caller_closed_are_no_error(closed: str, said: str, tmp_path: Path) -> None:
     """As under cron and supervisors. The number of a closed stream must not become that of a log's file."""

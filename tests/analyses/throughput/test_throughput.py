@@ -114,7 +114,9 @@ def test_time_per_user_is_that_of_those_who_played(tmp_path):
     beside = throughput.analyse(log_of_play(tmp_path / "beside", others_s=1.0))
     for result in (alone, beside):
         assert [group.load_low for group in result.groups] == [1, 2, 4, 8]
-        assert [group.user_time_per_user.value for group in result.groups] == pytest.approx([0.02] * 4, rel=0.05)
+        assert [group.user_time_per_user.value for group in result.groups] == pytest.approx(
+            [0.02] * 4, rel=0.05
+        )
     assert "others_worked" not in {caveat.kind for caveat in alone.caveats}
     (caveat,) = [caveat for caveat in beside.caveats if caveat.kind == "others_worked"]
     players = np.mean(np.repeat([1, 2, 4, 8], 50)[: beside.n])

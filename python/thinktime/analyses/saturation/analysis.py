@@ -162,9 +162,7 @@ def analyse(
         return work
     blocks = frontier_blocks.read(log, work, resources.Meter(log, rates), thresholds)
     if blocks.n < N_LEAST:
-        return NotApplicable(
-            f"{blocks.n} usable intervals are too few for a frontier: {N_LEAST} are needed", "record longer"
-        )
+        return NotApplicable(f"a frontier needs {N_LEAST} usable intervals, not {blocks.n}", "record longer")
     axes = tuple(Dimension(name=item.name, label=item.label, unit=f"{item.unit}/s") for item in work)
     on = maximal(blocks.values)
     on = on[np.argsort(-blocks.values[on, 0], kind="stable")]

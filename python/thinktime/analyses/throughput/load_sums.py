@@ -241,9 +241,7 @@ def gather(log: Log, load: Load, width: int | None = None, arrivals: Playing | N
     )
 
 
-def _with_own_time(
-    log: Log, load: Load, wanted: list[str]
-) -> Iterator[tuple[Observations, _Array | None]]:
+def _with_own_time(log: Log, load: Load, wanted: list[str]) -> Iterator[tuple[Observations, _Array | None]]:
     """Pieces of the samples, each with the user time of the users who are the load.
 
     None where all user time counts as theirs: the load is no play, or the log does not name the sessions of

@@ -33,7 +33,7 @@ TIMES = {
 WORDS: Mapping[str, Callable[..., str]] = {
     "few_attributed": few_attributed,
     "few_observations": lambda few, groups, n_few: (
-        f"{few} of {groups} groups have fewer than {n_few} observations; their means are unreliable."
+        f"Groups with fewer than {n_few} observations, whose means are unreliable: {few} of {groups}."
     ),
     "constant_load": lambda: "The load never changed, so nothing can be said about other loads.",
     "played_users": lambda: "Load is the number of synthetic users playing, taken from the interactions.",
