@@ -110,7 +110,7 @@ def test_a_section_has_tables_and_the_three_figures(result):
 
 
 def test_a_time_that_may_be_none_is_no_sentence(result):
-    """Half a millisecond with each page fault, give or take two: the table has it, a reader is not told it."""
+    """Half a millisecond with each page fault, give or take two: the table has it, and no sentence."""
     (first, *others), (line, *lines) = result.points, result.lines
     (run, system), wide = first.per_event[:2], {"low": -1e-3, "high": 2e-3}
     unsure = replace(first, per_event=(run, replace(system, **wide), *first.per_event[2:]))

@@ -50,9 +50,9 @@ class Group:
     means: Mapping[str, Estimate]
     """Mean of each measure by its name; without those that were not measured."""
     user_time_per_user: Estimate | None
-    """User time per second and user of the load [s/s]: of those who played, where the log tells it from the rest.
+    """User time per second and user of the load [s/s].
 
-    None where it was not measured, or users played whose own time the log does not have.
+    That of the users who played, where the log tells it from the rest. None where it was not measured, or users played whose own time the log does not have.
     """
 
 

@@ -141,8 +141,8 @@ class _Text:
             # From /proc/PID/schedstat, which has no sum over threads.
             self.problems.once(
                 "first_thread_only",
-                "pidstat's %wait is that of the first thread of each process: waits for a CPU of programs with "
-                "several threads are too short",
+                "pidstat's %wait is that of the first thread of each process: waits for a CPU of programs "
+                "with several threads are too short",
             )
         used = values.get("%usr", 0.0) + values.get("%system", 0.0) + values.get("%guest", 0.0)
         if used > OVER_CPUS * 100 * self.machine.get("cpus", 1_000_000) + 100:
