@@ -52,7 +52,8 @@ class Group:
     user_time_per_user: Estimate | None
     """User time per second and user of the load [s/s].
 
-    That of the users who played, where the log tells it from the rest. None where it was not measured, or users played whose own time the log does not have.
+    That of the users who played, where the log tells it from the rest. None where it was not measured, or
+    users played whose own time the log does not have.
     """
 
 
