@@ -318,8 +318,8 @@ def _caveats(size: SizeByUse) -> Iterator[str]:
     if found.full >= FULL_WORTH:
         yield (
             f"The CPUs were full for {shown.quantity(found.full, 'share')} of the time: what was used then "
-            "is what they gave, not what was asked for. With more CPUs, or less other work, users may use more "
-            "than predicted here, so that fewer fit: record while CPUs are left."
+            "is what they gave, not what was asked for. With more CPUs, or less other work, users may use "
+            "more than predicted here, so that fewer fit: record while CPUs are left."
         )
     if found.aside >= ASIDE_WORTH:
         yield aside_words(found.aside)
