@@ -1,6 +1,7 @@
 """CPU time of an interaction, part by part: Sekino 1969, Figures 1 to 3, and slopes whose intervals cover."""
 
 import functools
+from dataclasses import replace
 
 import metered_interactions as made
 import numpy as np
@@ -106,6 +107,19 @@ def test_a_section_has_tables_and_the_three_figures(result):
     }
     assert all(figure.chart()["config"] for figure in shown.figures)
     assert "an additional one came with" in shown.summary[2]
+
+
+def test_a_time_that_may_be_none_is_no_sentence(result):
+    """Half a millisecond with each page fault, give or take two: the table has it, and no sentence."""
+    (first, *others), (line, *lines) = result.points, result.lines
+    (run, system), wide = first.per_event[:2], {"low": -1e-3, "high": 2e-3}
+    unsure = replace(first, per_event=(run, replace(system, **wide), *first.per_event[2:]))
+    shown = section(replace(result, points=(unsure, *others)))
+    assert not any("came with" in sentence for sentence in shown.summary)
+    sloping = [replace(item, slope=replace(item.slope, low=-1.0, high=1.0)) for item in (line, *lines)]
+    said = " ".join(section(replace(result, lines=tuple(sloping))).summary)
+    assert "came with" in said
+    assert "an additional one" not in said
 
 
 def test_one_number_of_users_has_no_line(logs):

@@ -319,6 +319,22 @@ def linux(log_of, **changed):
     )
 
 
+@pytest.mark.parametrize(("busy_s", "differs"), [(0.16, False), (1.5, True)])
+def test_bursts_that_few_readings_met_are_no_sampling_error(log_of, busy_s, differs):
+    """24 requests at once in 8 % of the time: 12 readings of none are no surprise; beside 75 % they are."""
+    length = np.full(12, 2.0)
+    ones = np.ones(12)
+    samples = {"start": starts(length), "length_s": length, "idle_s": 4.0 * ones, "disk_writes": 50 * ones}
+    disks = {"start": samples["start"], "device": ["vda"] * 12, "writes": 50 * ones, "busy_s": busy_s * ones}
+    disks |= {"queue_s": 24.0 * busy_s * (1.0 + 0.1 * np.sin(np.arange(12))), "in_progress": 0 * ones}
+    result = analyse(log_of(samples, disks=disks))
+    (queue,) = result.queues
+    assert queue.mean.difference.value == pytest.approx(-queue.mean.exact.value)
+    # An interval of a mean of zeros would tell that the requests were seen to be absent.
+    assert (queue.mean.difference.low, queue.mean.differs) == (None, differs)
+    assert ("sampling_error" in kinds(result)) == differs
+
+
 def test_a_linux_log_gives_what_its_kernel_tells(log_of):
     result = analyse(linux(log_of))
     sda, sdb = result.drives

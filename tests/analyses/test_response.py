@@ -1,5 +1,7 @@
 """Response times and throughput, where sessions lie apart."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from known_logs import EPOCH_US, closed_system, frame, instants, steady
@@ -192,6 +194,9 @@ def test_response_is_that_of_the_machine_repairman(log_of):
             group.population_low, rel=0.06
         )
     assert result.growth.low > 1.0
+    for low, high, words in ((1.2, 4.0, "grows"), (0.2, 0.8, "falls to"), (0.3, 1.9, "not shown to change")):
+        said = section(replace(result, growth=replace(result.growth, low=low, high=high))).summary
+        assert [words in sentence for sentence in said].count(True) == 1
     # The canary: a server that takes 30 % longer is seen.
     slower, _ = machine_repairman(8, 4.0, 1.3)
     assert slower > result.by_population[-1].response.mean.high

@@ -78,6 +78,31 @@ def test_a_full_disk_behind_standard_output_is_an_error(arguments: list[str]) ->
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("closed", "said"),
+    [(">&-", ""), ("2>&-", "thinktime 0"), (">&- 2>&- <&-", "")],
+    ids=["out", "err", "all"],
+)
+def test_streams_that_the_caller_closed_are_no_error(closed: str, said: str, tmp_path: Path) -> None:
+    """As under cron and supervisors. The number of a closed stream must not become that of a log's file."""
+    for arguments in (["--version"], ["logs", str(tmp_path)]):
+        done = subprocess.run(
+            ["sh", "-c", f'exec "$@" {closed}', "sh", sys.executable, "-c", CODE, *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0
+        assert "Traceback" not in done.stderr
+        assert done.stdout.startswith(said if arguments == ["--version"] else "")
+
+
+def test_a_question_without_its_group_is_pointed_to_it() -> None:
+    refused = run("health", "log")
+    assert refused.returncode == 2
+    assert "health: there is no such command; did you mean `thinktime analyse health`?" in refused.stderr
+
+
 def test_quiet_leaves_answers_and_errors(tmp_path: Path) -> None:
     assert run("logs", tmp_path).stderr.startswith("thinktime: no logs below")
     assert run("-q", "logs", tmp_path).stderr == ""

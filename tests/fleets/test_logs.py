@@ -115,7 +115,7 @@ def test_damage_is_named_and_ends_nothing(tmp_path: Path, whole: Path) -> None:
 def test_what_says_too_little_is_named(tmp_path: Path) -> None:
     samples = simulated.samples(ONE)
     short = refused(written(tmp_path / "short", samples.head(59)))
-    assert (short.kind, short.reason) == ("short", "59 intervals, of which 60 are needed; record for longer")
+    assert (short.kind, short.reason) == ("short", "60 intervals are needed, not 59; record for longer")
     assert isinstance(summarise(written(tmp_path / "long", samples.head(60))), Summary)
     idle = refused(written(tmp_path / "idle", samples.drop("idle_s", "iowait_s")))
     assert idle.kind == "no_cpu"

@@ -110,6 +110,20 @@ def test_work_at_low_priority_gives_way_to_users(tmp_path, capsys):
     assert "Work at low priority used 1.50 CPUs" in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.parametrize(("busiest", "low", "share"), [(0.65, 0.0, 0.25), (0.6, 0.0, 0.0), (0.6, 2.0, 0.0)])
+def test_use_of_full_cpus_is_said_to_be_cut_short(tmp_path, capsys, busiest, low, share):
+    """Six users of 4 CPUs who want more in every fourth interval; work that gives way fills nothing."""
+    cpu = np.full((6, 40), 0.1)
+    cpu[:, ::4] = busiest
+    path = write(tmp_path / "log", cpu, low=low)
+    found = activity(Log.open(path), "log")
+    assert isinstance(found, Activity)
+    assert found.full == pytest.approx(share)
+    assert run(["size", str(path)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert ("The CPUs were full for 25.0 % of the time" in said) == (share > 0.0)
+
+
 def test_the_answer_is_computed_by_hand(tmp_path):
     path = write(tmp_path / "log", np.full((6, 40), 0.05), beats=10)
     found = activity(Log.open(path), "log")
@@ -193,6 +207,7 @@ def covered(seeds: int, *, canary: bool = False) -> float:
             transferred=Estimate(value=0.0, unit="byte/s", low=0.0, high=0.0, n=15, method="t"),
             background=Estimate(value=0.1, unit="s/s", low=0.1, high=0.1, n=15, method="t"),
             aside=0.0,
+            full=0.0,
             busiest=1.0,
             peak=15,
             memory=None,

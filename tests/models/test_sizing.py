@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -26,7 +27,7 @@ from thinktime.models.sizing import (
     fit,
 )
 from thinktime.predictions.size import goals, mix
-from thinktime.predictions.size.answer import Plan, Unknown, size
+from thinktime.predictions.size.answer import Curves, Plan, Unknown, size
 from thinktime.predictions.size.measured import Measured, measured, share_within, with_cut
 from thinktime.predictions.size.own_error import own_error
 from thinktime.predictions.size.percentiles import Scheduler, percentiles
@@ -79,6 +80,23 @@ def test_growth_lengthens_responses_and_lowers_the_most_that_is_done():
     assert grown.response_s[-1] > plain.response_s[-1]
     # With ever more users waiting for a CPU the demand tends to 1.2 times that at rest.
     assert grown.throughput_per_s[-1] == pytest.approx(2 / (0.1 * 1.2), rel=0.01)
+
+
+def test_the_interval_of_a_mean_of_skew_draws_contains_it():
+    """Of 400 draws of a probability, 396 are one: the mean of all lies below their 2.5 % quantile."""
+    sure = np.where(np.arange(400)[:, None] < 396, 1.0, 0.9)
+    same = SimpleNamespace(response_s=sure, throughput_per_s=sure, utilisation=sure, serial=sure)
+    curves = Curves(
+        machine=Machine(cpus=2),
+        courses=same,
+        percentiles=SimpleNamespace(ratio=lambda _quantile, _most: 1.0),
+        sufficing=SimpleNamespace(upto=lambda _users: sure),
+        alone_s=sure[:, 0],
+        n=400,
+    )
+    memory = curves.row(1).memory
+    assert memory.low <= memory.value <= memory.high
+    assert memory.value < 1.0
 
 
 def levels(machine: Machine, work: Work, users: tuple[int, ...], noise: float, seed: int) -> list[Level]:

@@ -150,6 +150,20 @@ def test_a_table_too_wide_goes_on_below() -> None:
         assert str(1000 + number) in text
 
 
+@pytest.mark.parametrize(
+    ("firsts", "said"),
+    [
+        (["sda", "8021q"], "Folded (2): sda, 8021q."),
+        (["1", "2 *", "3 to 4"], "Folded: 3 rows in --format json and csv: folded."),
+    ],
+)
+def test_a_folded_table_names_its_rows_where_names_tell_something(firsts: list[str], said: str) -> None:
+    rows = tuple((first, 1.0) for first in firsts)
+    columns = (Column("name"), Column("value"))
+    folded = Table(name="folded", caption="Folded", columns=columns, rows=rows, folded=True)
+    assert said in render_text.render_section(Section(name="a", title="A", summary=("b",), tables=(folded,)))
+
+
 def test_wide_characters_take_two_columns() -> None:
     rows = (("数据", 1), ("abcd", 22))
     text = render_text.render_section(

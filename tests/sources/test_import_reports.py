@@ -147,6 +147,7 @@ def test_pidstat_by_hand(tmp_path):
         assert set(commands["command"]) == {row["Command"] for row in rows}
     assert column(log, "active_users") == [1] * done.intervals
     assert column(log, "user_s") == [None] * done.intervals
+    assert ["of the first thread" in detail for kind, detail, _ in done.incidents].count(True) == 1
 
 
 def test_pidstat_in_blocks_has_the_length_of_its_first_report(tmp_path):

@@ -67,8 +67,27 @@ def run(arguments: Sequence[str]) -> int:
     return application.run(asked)
 
 
+def _open_closed_streams() -> None:
+    """Open standard streams that the caller closed (``2>&-``), to nowhere.
+
+    Python has None for such a stream, and the next file that is opened gets its number: what is printed
+    would be written into a log.
+    """
+    streams = (("stdin", os.O_RDONLY, "r"), ("stdout", os.O_WRONLY, "w"), ("stderr", os.O_WRONLY, "w"))
+    for number, (name, access, mode) in enumerate(streams):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, access)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+            os.set_inheritable(number, True)
+            # Open until the process ends, as the stream would have been.
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
+
+
 def main() -> None:
     """Run the command that `sys.argv` names, and exit with its status."""
+    _open_closed_streams()
     # Our matrices are small: threads for them would wait busily from the import of NumPy on, for a fifth of
     # the time of a short command. Programs of synthetic users find the environment as it was.
     if not {"play", "demo"} & set(words_of(sys.argv[1:])[:1]):

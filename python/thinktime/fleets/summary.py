@@ -162,7 +162,7 @@ def _summarised(log: Log) -> Summary | Unusable:
     for piece in pieces():
         totals.add(piece)
     if totals.intervals < INTERVALS_LEAST:
-        few = f"{totals.intervals} intervals, of which {INTERVALS_LEAST} are needed; record for longer"
+        few = f"{INTERVALS_LEAST} intervals are needed, not {totals.intervals}; record for longer"
         return refuse(kind="short", reason=few)
     hours = totals.hours()
     if not hours.known_s.sum() > 0.0:

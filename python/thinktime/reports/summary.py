@@ -356,8 +356,10 @@ def _relief(facts: LogFacts) -> list[tuple[str, str]]:
         whose = "record as root, outside of a PID namespace, to see whose they are"
         return [(f"The CPU is the limit, and user programs use most of it: {whose}.", "saturation")]
     if by_users and facts.users is None:
-        whose = "`thinktime record --by uid` tells whose they are"
-        return [(f"The CPU is the limit, and user programs use most of it: {whose}.", "saturation")]
+        text = "user programs use most of it: `thinktime record --by uid` tells whose they are"
+        if facts.capacity is None:
+            text = "`thinktime record --by uid` tells who uses it"
+        return [(f"The CPU is the limit, and {text}.", "saturation")]
     if by_users:
         return [
             ("The CPU is the limit, and user programs use most of it: see which users run them.", "users")

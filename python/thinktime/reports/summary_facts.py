@@ -101,11 +101,14 @@ class LogFacts:
 
     @property
     def limit(self) -> tuple[str, Estimate] | None:
-        """Resource that was exhausted most often, and its share of the intervals."""
+        """Resource that was exhausted most often, and its share of the intervals.
+
+        None where nothing was, and whether the CPU was is not known.
+        """
         if self.saturation is None:
             return None
         parts = self.saturation.saturated_share.items()
-        return max(
+        most = max(
             (
                 (LIMITS.get(name, f"the {name}"), part)
                 for name, part in parts
@@ -114,6 +117,9 @@ class LogFacts:
             key=lambda item: item[1].value,
             default=None,
         )
+        if most is not None and most[1].value < SATURATED and not self.saturation.is_cpu_measured:
+            return None
+        return most
 
     @property
     def filled_by_low_priority(self) -> tuple[float, float] | None:

@@ -218,7 +218,12 @@ STEADY = dict.fromkeys(("system_s", "softirq_s"), np.zeros(400))
 
 @pytest.mark.parametrize(
     ("n", "change", "reason"),
-    [(400, NOTHING, "not measured"), (12, {}, "too few"), (400, STEADY, "never changed")],
+    [
+        (400, NOTHING, "not measured"),
+        (12, {}, "regression needs"),
+        (1, {}, "single interval"),
+        (400, STEADY, "never changed"),
+    ],
 )
 def test_a_log_that_does_not_allow_it_says_why(log_of, n, change, reason):
     result = overhead.analyse(log_of(machine(n) | change))

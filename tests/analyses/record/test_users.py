@@ -86,6 +86,30 @@ def test_sessions_that_were_played_are_named(tmp_path):
     assert "uid:1001 (played, user 3) had 66.7" in section(result).summary[0]
 
 
+@pytest.mark.parametrize("cpu_s", [None, 2.0])
+def test_groups_without_cpu_time_are_listed_by_memory(tmp_path, cpu_s):
+    """Version 1 of control groups: a group of the hierarchy of memory need not be one of that of CPU time."""
+    path = tmp_path / "log"
+    log_of_users(path, [1.0])
+    rows = {"start": pl.concat([starts(LENGTHS)] * 2), "group": ["/a"] * 4 + ["/b"] * 4}
+    rows["memory_bytes"] = pl.Series([1 << 20] * 4 + [1 << 30] * 4, dtype=pl.UInt64)
+    if cpu_s is not None:
+        rows["cpu_s"] = np.array([cpu_s] * 4 + [0.1] * 4)
+    schema = [column for column in vocabulary("groups") if column.name in rows]
+    with LogWriter.open(path, source="test", mode="resume") as writer:
+        writer.write("groups", frame(rows, schema))
+    table = next(
+        table for table in section(users.analyse(Log.open(path))).tables if table.name == "users-groups"
+    )
+    listed = [column.name for column in table.columns], [row[0] for row in table.rows]
+    if cpu_s is None:
+        assert table.caption == "Control groups by memory"
+        assert ("CPU time" in listed[0], listed[1]) == (False, ["/b", "/a"])
+    else:
+        assert table.caption == "Control groups by CPU time"
+        assert ("CPU time" in listed[0], listed[1]) == (True, ["/a", "/b"])
+
+
 def test_a_log_without_users_does_not_apply(log_of):
     result = users.analyse(log_of())
     assert isinstance(result, NotApplicable)

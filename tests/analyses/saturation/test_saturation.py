@@ -194,6 +194,22 @@ def test_what_was_not_measured_is_unknown_and_said(log_of):
     assert {point.limit for point in result.points} == {"unknown"}
     (caveat,) = (caveat for caveat in result.caveats if caveat.kind == "not_measured")
     assert caveat.values["resources"][:2] == ["idle CPU time", "disk busy time"]
+    # Nothing that was not measured is called free.
+    assert not any("does not saturate" in sentence for sentence in section(result).summary)
+    assert any("is not known" in sentence for sentence in section(result).summary)
+
+
+def test_exact_cpu_time_tells_what_states_would(log_of):
+    """A trace of a scheduler has the time that tasks ran, and neither states nor idle time."""
+    whole = bounded()
+    states = ("user_s", "nice_s", "system_s", "irq_s", "softirq_s", "steal_s", "idle_s", "iowait_s")
+    traced = {name: values for name, values in whole.items() if name not in states}
+    traced["cpu_exact_s"] = whole["user_s"] + whole["system_s"]
+    kinds = ["page_faults_minor", "disk_reads"]
+    by_states = saturation.analyse(log_of(whole, name="states"), dimensions=kinds)
+    exact = saturation.analyse(log_of(traced, name="exact", machine={"cpus": 2}), dimensions=kinds)
+    assert exact.saturated_share["cpu"].value == by_states.saturated_share["cpu"].value > 0.3
+    assert [point.limit for point in exact.points] == [point.limit for point in by_states.points]
 
 
 def test_other_kinds_of_work_can_be_named(log_of):

@@ -1,10 +1,13 @@
 """Throughput by load against truth that was put in."""
 
 import numpy as np
+import polars as pl
 import pytest
-from known_logs import closed_system, starts, steady
+from known_logs import closed_system, frame, starts, steady
 
 from thinktime.analyses.throughput import analysis as throughput
+from thinktime.analyses.throughput.section import section
+from thinktime.log import Log, LogWriter, vocabulary
 from thinktime.log.loads import ranges
 from thinktime.stats.estimate import NotApplicable
 
@@ -78,6 +81,54 @@ def test_throughput_uses_the_load_that_was_set(log_of):
     assert [group.load_low for group in result.groups] == [1, 2, 4, 8]
     assert result.measures[0].name == "interactions"
     assert throughput.analyse(log, load="active_users").load == "active_users"
+
+
+def log_of_play(path, others_s, own_sessions=True):
+    """Players who each use 0.02 s of user time a second, beside others who use `others_s`."""
+    length = np.full(200, 2.0)
+    players = np.repeat([1, 2, 4, 8], 50)
+    samples = {
+        "start": starts(length),
+        "length_s": length,
+        "user_s": (0.02 * players + others_s) * length,
+        "system_s": 0.1 * length,
+    }
+    used = {
+        "start": pl.concat([starts(length)] * 2),
+        "user": ["session:7"] * 200 + ["session:1"] * 200,
+        "user_s": np.concatenate([0.02 * players * length, np.full(200, others_s) * length]),
+    }
+    sessions = {"user:1": "session:7" if own_sessions else "session:99"}
+    with LogWriter.open(path, source="test") as writer:
+        made = {"samples": samples, "users": used, "interactions": closed_system(hold_s=100.0)}
+        for table, columns in made.items():
+            schema = [column for column in vocabulary(table) if column.name in columns]
+            writer.write(table, frame(columns, schema), schema)
+        writer.set("terminals", {"users": "1..8", "outcome": {"sessions": sessions}})
+    return Log.open(path)
+
+
+def test_time_per_user_is_that_of_those_who_played(tmp_path):
+    """A build beside a play used 50 times as much: it is not what "each got"."""
+    alone = throughput.analyse(log_of_play(tmp_path / "alone", others_s=0.0))
+    beside = throughput.analyse(log_of_play(tmp_path / "beside", others_s=1.0))
+    for result in (alone, beside):
+        assert [group.load_low for group in result.groups] == [1, 2, 4, 8]
+        assert [group.user_time_per_user.value for group in result.groups] == pytest.approx(
+            [0.02] * 4, rel=0.05
+        )
+    assert "others_worked" not in {caveat.kind for caveat in alone.caveats}
+    (caveat,) = [caveat for caveat in beside.caveats if caveat.kind == "others_worked"]
+    players = np.mean(np.repeat([1, 2, 4, 8], 50)[: beside.n])
+    assert caveat.values["share"] == pytest.approx(1.0 / (1.0 + 0.02 * players), abs=0.01)
+    assert "of the user time was not that of the users who played" in section(beside).caveats[0]
+    assert not any("got most CPU time" in sentence for sentence in section(beside).summary)
+
+
+def test_time_per_user_of_players_without_rows_is_not_guessed(tmp_path):
+    result = throughput.analyse(log_of_play(tmp_path / "log", others_s=1.0, own_sessions=False))
+    assert [group.user_time_per_user for group in result.groups] == [None] * 4
+    assert not any("each got" in sentence for sentence in section(result).summary)
 
 
 def test_groups_are_named_after_the_loads_that_occurred(log_of):

@@ -86,16 +86,22 @@ def _sentences(result: CpuPerInteraction) -> list[str]:
     if run:
         sentences.append(f"Of that, {result.components[0]} was {listed(run)}.")
     per_event = ends[0].per_event[1] if len(ends[0].per_event) > 1 else None
-    if per_event is not None:
+    if per_event is not None and not _may_be_none(per_event):
         component = result.components[1]
         text = (
             f"With {_users(ends[0])}, a {result.event} came with {shown.estimate(per_event)} of {component}"
         )
         slope = next((line.slope for line in result.lines if line.component == component), None)
+        known = slope is not None and not _may_be_none(slope)
         sentences.append(
-            f"{text}; an additional one came with {shown.estimate(slope)}." if slope else f"{text}."
+            f"{text}; an additional one came with {shown.estimate(slope)}." if slope and known else f"{text}."
         )
     return sentences
+
+
+def _may_be_none(value: Estimate) -> bool:
+    """True where the interval has zero in it: such a value is in the table, and no sentence."""
+    return value.low is not None and value.high is not None and value.low <= 0.0 <= value.high
 
 
 def _users(point: Point) -> str:

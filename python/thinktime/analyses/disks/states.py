@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import bdtr, bdtrc
 
 from thinktime.analyses.disks import formulas
 from thinktime.analyses.disks.drives import Device
 from thinktime.analyses.disks.formulas import Array, Formula, Piece, Reading
-from thinktime.analyses.disks.intervals import Fact, Intervals
+from thinktime.analyses.disks.intervals import DIFFERS_LEVEL, Fact, Intervals
 from thinktime.analyses.disks.result import Compared, Cpu, CpuState, Queue, StateMatrix
 from thinktime.log import facts, observations
 from thinktime.stats.estimate import Estimate
@@ -240,10 +241,12 @@ def device_queue(device: Device, intervals: Intervals) -> tuple[Callable[[], Que
     assert best is not None, "one of them is known"
 
     def found() -> Queue:
+        shares = tuple(share() for share in asked)
+        occupied = round(count * (1.0 - shares[0].value)) if shares else 0
         return Queue(
             place=device.name,
-            mean=mean(),
-            distribution=tuple(share() for share in asked),
+            mean=_judged(mean(), occupied, count, _busy_share(device, intervals)),
+            distribution=shares,
             open_ended=is_long,
             readings=count,
         )
@@ -251,6 +254,39 @@ def device_queue(device: Device, intervals: Intervals) -> tuple[Callable[[], Que
     return found, best
 
 
+def _busy_share(device: Device, intervals: Intervals) -> float | None:
+    """Share of the time in which the device was busy; None where that was not measured."""
+    if not device.has("busy_s") or not intervals.time_s > 0.0:
+        return None
+    return min(device.facts["busy_s"].total / intervals.time_s, 1.0)
+
+
+def _judged(mean: Compared, occupied: int, readings: int, busy: float | None) -> Compared:
+    """Comparison of a sampled queue whose interval is that of a mean only if enough readings found one.
+
+    Bursts of many requests in a small part of the time fall between a few readings: their variance then
+    misses what they missed. The number of readings that found a request is compared with the busy time
+    instead (binomial, both sides at half the false-alarm rate of `DIFFERS_LEVEL`).
+    """
+    if mean.difference is None or occupied >= OCCUPIED_LEAST:
+        return mean
+    difference = mean.difference.without_interval(
+        f"{readings} readings, of which {occupied} found a request: too few for an interval"
+    )
+    if busy is None:
+        return replace(mean, difference=difference, differs=False)
+    rare = (1.0 - DIFFERS_LEVEL) / 2.0
+    chance = (
+        bdtr(occupied, readings, busy)
+        if mean.difference.value < 0.0 or not occupied
+        else bdtrc(occupied - 1, readings, busy)
+    )
+    differs = bool(chance < rare)
+    return replace(mean, difference=difference, differs=mean.differs and differs)
+
+
+OCCUPIED_LEAST = 10
+"""Readings that found a request before their mean has an interval."""
 LONGEST = 15
 """Longer queues of a device are counted together."""
 

@@ -26,7 +26,7 @@ LABELS = {
     "swapping": "Pages read back from swap",
     "reclaim": "Pages freed, of those examined",
     "memory_low": "Memory available, at the lowest",
-    "memory_shrinking": "Time until none is left, over the time recorded",
+    "memory_shrinking": "Time until memory runs out, over that recorded",
     "io_pressure": "Time stalled on a disk",
     "slow_reads": "Mean time of a read, slowest disk",
     "faulty_network": "Packets lost or faulty, worst interface",

@@ -53,7 +53,7 @@ def _cpu_wait(waited_s: float, used_s: float | None, **more: Any) -> str:
 def _held_up(user: str, **more: Any) -> str:
     text = (
         f"While {user} used {shown.number(more['used'], 2)} of {shown.quantity(whole(more['cpus']), 'CPU')} "
-        f"({_s(more['time_s'])} in all), the others waited {_s(more['waited_s'])} for a CPU, to use "
+        f"(for {_s(more['time_s'])} in all), the others waited {_s(more['waited_s'])} for a CPU, to use "
         f"{_s(more['ran_s'])} of CPU time"
     )
     if more["without"] is None:

@@ -231,6 +231,10 @@ def build(
         return NotApplicable(
             f"{target.label} ({', '.join(target.columns)}) was not measured{exactly}", MEASURE
         )
+    if whole.measured == 1:
+        return NotApplicable(
+            f"{target.label} was measured in a single interval", "record longer, or with a shorter interval"
+        )
     if whole.lowest == whole.highest:
         return NotApplicable(f"{target.label} never changed", "record under a load that varies")
     reasons = [rate.unusable() for rate in rates]

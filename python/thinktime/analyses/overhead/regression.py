@@ -178,7 +178,7 @@ def fit(
         rows_least = max(rows_least, design.columns + ROWS_PER_COEFFICIENT)
     if cross.n < rows_least:
         return NotApplicable(
-            f"{cross.n} usable intervals are too few for a regression: {rows_least} are needed",
+            f"a regression needs {rows_least} usable intervals, not {cross.n}",
             "record longer, or with a shorter interval",
         )
     choice = _choice(design, cross, options) if select else None

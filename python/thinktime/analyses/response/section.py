@@ -125,7 +125,7 @@ def _sentences(result: Response) -> list[str]:
         crowd = f"With {decomposition_section.crowd(reliable[-1])}"
         sentences.extend(filter(None, [decomposition_section.sentence(reliable[-1], crowd)]))
     if result.growth is not None:
-        sentences.append(f"From end to end the median grows {shown.estimate(result.growth)} times.")
+        sentences.append(_trend(result.growth))
     if overall.stretch is not None:
         sentences.append(
             f"An input took {shown.number(overall.stretch.value)} times as long as the service it received."
@@ -136,6 +136,15 @@ def _sentences(result: Response) -> list[str]:
             "when the record ended."
         )
     return sentences
+
+
+def _trend(growth: Estimate) -> str:
+    """Sentence on the median at the most users over that at the fewest."""
+    if growth.low is not None and growth.low > 1.0:
+        return f"From end to end the median grows {shown.estimate(growth)} times."
+    if growth.high is not None and growth.high < 1.0:
+        return f"From end to end the median falls to {shown.estimate(growth)} of what it was."
+    return f"It is not shown to change: the last median is {shown.estimate(growth)} times the first."
 
 
 def _quantiles(result: Response) -> Figure | None:

@@ -83,6 +83,12 @@ class Saturation(Result):
     ceilings: tuple[Ceiling, ...]
     caveats: tuple[Caveat, ...]
 
+    @property
+    def is_cpu_measured(self) -> bool:
+        """False if no interval tells whether the CPU was exhausted: then nothing says that it was not."""
+        missing = (item.values["resources"] for item in self.caveats if item.kind == "not_measured")
+        return all(resources.CPU_MEASURED not in names for names in missing if isinstance(names, list))
+
     def _records(self) -> list[dict[str, object]]:
         """Points, with a separate column for each kind of work and each ceiling."""
         names = [item.name for item in self.dimensions]
@@ -156,9 +162,7 @@ def analyse(
         return work
     blocks = frontier_blocks.read(log, work, resources.Meter(log, rates), thresholds)
     if blocks.n < N_LEAST:
-        return NotApplicable(
-            f"{blocks.n} usable intervals are too few for a frontier: {N_LEAST} are needed", "record longer"
-        )
+        return NotApplicable(f"a frontier needs {N_LEAST} usable intervals, not {blocks.n}", "record longer")
     axes = tuple(Dimension(name=item.name, label=item.label, unit=f"{item.unit}/s") for item in work)
     on = maximal(blocks.values)
     on = on[np.argsort(-blocks.values[on, 0], kind="stable")]

@@ -135,7 +135,7 @@ def compare(
     ]
     for name, blocks in zip(names, read, strict=True):
         if blocks.n < N_LEAST:
-            few = f"{name}: {blocks.n} usable intervals are too few for a frontier: {N_LEAST} are needed"
+            few = f"{name}: a frontier needs {N_LEAST} usable intervals, not {blocks.n}"
             return NotApplicable(few, "record longer")
     axes = tuple(Dimension(name=item.name, label=item.label, unit=f"{item.unit}/s") for item in common[0])
     combinations = list(itertools.combinations(range(len(axes)), 2))

@@ -21,10 +21,13 @@ if TYPE_CHECKING:
 _Array = NDArray[np.float64]
 
 CPU_ROLES = ("user_time", "system_time", "idle_time")
+EXACT = "cpu_exact_s"
 SWAP = ("swap_in_pages", "swap_out_pages")
 DRIVE_BUSY = re.compile(r"drive\d+_busy_s")
 BOTH_BUSY = ("ticks_user_both", "ticks_system_both", "ticks_idle_both")
 """Ticks that found two drives busy: if there are none, a controller serves one drive at a time."""
+CPU_MEASURED = "idle CPU time"
+"""Name of what has to be measured before the CPU can count as exhausted, or as free."""
 SWAPPING_ABOVE = 1.0
 """Pages per second in each direction: less is the kernel's housekeeping, not a shortage."""
 
@@ -115,7 +118,7 @@ class Resources:
     def measured(self) -> dict[str, bool]:
         """True for each of CPU, disks and memory that was measured in any of these intervals."""
         resources = {
-            "idle CPU time": self.idle,
+            CPU_MEASURED: self.idle,
             "disk busy time": self.disk_busy,
             "memory stalls": np.where(np.isnan(self.memory_stall), self.swapping, self.memory_stall),
         }
@@ -196,6 +199,7 @@ class Meter:
         self._takes_turns = bool(self._metered) and _take_turns(log, names)
         self._idle = observations.role_columns(log, "idle_time")
         self._cpu = [name for role in CPU_ROLES for name in observations.role_columns(log, role)]
+        self._cpus = facts.last_machine(log).whole("cpus", least=1)
         self._disks = log.has("disks")
 
     @property
@@ -205,6 +209,7 @@ class Meter:
         return (
             *self._cpu,
             *observations.LOW_PRIORITY,
+            EXACT,
             "steal_s",
             "disk_busy_s",
             "psi_memory_some_s",
@@ -215,19 +220,29 @@ class Meter:
 
     def read(self, chunk: Observations) -> Resources:
         """Use of the resources in the intervals of `chunk`, which must hold `columns`."""
-        idle = chunk.total(self._idle) if self._idle else np.full(len(chunk), np.nan)
         cpu = chunk.total([*self._cpu, "steal_s"])
         # Beyond the total only where the log counts it apart from its CPU time.
         low = np.minimum(chunk.low_priority(), cpu)
         reached = [chunk.rate(ceiling.columns) / ceiling.per_s for ceiling in self.ceilings]
         return Resources(
-            idle=np.divide(idle, cpu, out=np.full(len(chunk), np.nan), where=cpu > 0),
+            idle=self._idle_share(chunk, cpu),
             low_priority=np.divide(low, cpu, out=np.full(len(chunk), np.nan), where=cpu > 0),
             disk_busy=self._busiest(chunk),
             memory_stall=chunk.rate(["psi_memory_some_s"]),
             swapping=np.minimum(*(chunk.rate([name]) for name in SWAP)),
             ceilings=np.column_stack(reached) if reached else np.zeros((len(chunk), 0)),
         )
+
+    def _idle_share(self, chunk: Observations, cpu: _Array) -> _Array:
+        """Idle share of the CPU time, by the states; where they are not in the log, by the exact CPU time."""
+        unknown = np.full(len(chunk), np.nan)
+        idle = chunk.total(self._idle) if self._idle else unknown
+        share: _Array = np.divide(idle, cpu, out=unknown, where=cpu > 0)
+        if self._cpus is None:
+            return share
+        # A trace of a scheduler has the time that tasks ran, and no states.
+        left = np.clip(1.0 - chunk.rate([EXACT]) / self._cpus, 0.0, 1.0)
+        return np.where(np.isnan(share), left, share)
 
     def _busiest(self, chunk: Observations) -> _Array:
         """Busy share of the busiest disk in each interval; of all disks if the log does not separate them."""

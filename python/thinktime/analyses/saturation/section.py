@@ -150,6 +150,8 @@ def _sentences(result: Saturation) -> list[str]:
     if not used_up:
         sentences.append(
             "No resource was exhausted in any interval: this load does not saturate the machine."
+            if result.is_cpu_measured
+            else "Whether this load saturates the machine is not known: use of the CPUs was not measured."
         )
     sentences += [
         f"Most of the frontier of {pair.x.label} and {pair.y.label} is that of this load and not of the "

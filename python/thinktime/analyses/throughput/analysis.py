@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from thinktime.log import Log
 
 BRIEF_S = 5.0
+OTHERS = 0.1
+"""Share of the user time that others than the users who played may have before it is said."""
 USEFUL = ("user_time", "interactions")
 
 
@@ -48,7 +50,11 @@ class Group:
     means: Mapping[str, Estimate]
     """Mean of each measure by its name; without those that were not measured."""
     user_time_per_user: Estimate | None
-    """User time per second and active user [s/s]."""
+    """User time per second and user of the load [s/s].
+
+    That of the users who played, where the log tells it from the rest. None where it was not measured, or
+    users played whose own time the log does not have.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,6 +201,7 @@ def summarised(log: Log, load: Load, sums: Sums, *, n_few: int, level: float) ->
         caveats=(
             # Those who played are all there.
             *(() if load.name == "population" else facts.caveats_of_users(log)),
+            *_others(sums, load),
             *_caveats(groups, n_few, load.name, sums.time_s / sums.n),
         ),
         whole=Whole(
@@ -238,6 +245,16 @@ def _peak(groups: Sequence[Group]) -> tuple[float, float] | None:
     reliable = [group for group in groups if "user_time" in group.means and not group.few]
     best = max(reliable, key=lambda group: group.means["user_time"].value, default=None)
     return None if best is None else (best.load_low, best.load_high)
+
+
+def _others(sums: Sums, load: Load) -> tuple[Caveat, ...]:
+    """Caveat on user time that is not that of the users who played."""
+    totals = sums.own.totals()[:, :, 0]
+    if load.name != "population" or "user_time" not in sums.names or not sums.counts("per_capita").sum():
+        return ()
+    theirs, whole = (float(totals[sums.column(name)].sum()) for name in ("per_capita", "user_time"))
+    others = 1.0 - theirs / whole if whole > 0.0 else 0.0
+    return (Caveat("others_worked", share=others),) if others > OTHERS else ()
 
 
 def _caveats(groups: Sequence[Group], n_few: int, load: str, interval_s: float) -> tuple[Caveat, ...]:

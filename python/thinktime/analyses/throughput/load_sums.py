@@ -9,11 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.errors import InputError
-from thinktime.log import loads, observations
+from thinktime.log import loads, observations, users
+from thinktime.log.alongside import alongside
 from thinktime.stats.series import batch_means
 from thinktime.stats.series.batch_means import GrowingBatches
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import polars as pl
+
     from thinktime.log import Log
     from thinktime.log.observations import Observations, Quantity
     from thinktime.log.playing import Playing
@@ -204,13 +209,13 @@ def gather(log: Log, load: Load, width: int | None = None, arrivals: Playing | N
     wanted = columns if load.name == "population" else [*columns, load.name]
     least, most = np.full(ranges, np.inf), np.full(ranges, -np.inf)
     n, time_s = 0, 0.0
-    for chunk in observations.chunks(log, wanted):
+    for chunk, own_user in _with_own_time(log, load, wanted):
         if load.name != "population":
             value = chunk.columns[load.name]
         else:
             value = arrivals.population_in(chunk) if arrivals else np.full(len(chunk), np.nan)
         measured = ~np.isnan(value)
-        pairs = _pairs(chunk, measures, value, arrivals)
+        pairs = _pairs(chunk, measures, value, arrivals, own_user)
         if not measured.all():
             value = value[measured]
             bases = {id(base): base[measured] for _, base in pairs}
@@ -236,8 +241,47 @@ def gather(log: Log, load: Load, width: int | None = None, arrivals: Playing | N
     )
 
 
+def _with_own_time(log: Log, load: Load, wanted: list[str]) -> Iterator[tuple[Observations, _Array | None]]:
+    """Pieces of the samples, each with the user time of the users who are the load.
+
+    None where all user time counts as theirs: the load is no play, or the log does not name the sessions of
+    those who played (simulated users have a machine of their own). Nan where it names them, and has no rows
+    of them: they played on another machine, or users were not recorded by session.
+    """
+    import polars as pl
+
+    sessions = list(users.played(log)) if load.name == "population" else []
+    if not sessions:
+        for chunk in observations.chunks(log, wanted):
+            yield chunk, None
+        return
+    names = [column.name for column in log.schema("users")] if log.has("users") else []
+
+    def own(part: pl.LazyFrame) -> pl.LazyFrame:
+        theirs = part.filter(pl.col("user").is_in(sessions))
+        return theirs.select(pl.col("start").dt.epoch("us"), user_s=users.column(names, "user_s"))
+
+    seen = bool(names) and any(
+        own(part).filter(pl.col("user_s") > 0.0).head(1).collect().height for part in log.in_turn("users")
+    )
+    if not seen:
+        for chunk in observations.chunks(log, wanted):
+            yield chunk, np.full(len(chunk), np.nan)
+        return
+    pieces = observations.held(lambda: observations.chunks(log, wanted))
+    for piece, frames in alongside(log, "users", pieces, own):
+        time = np.zeros(len(piece))
+        for frame, place in frames:
+            np.add.at(time, place, frame["user_s"].fill_null(0.0).to_numpy())
+        yield piece, time
+
+
 def _pairs(
-    chunk: Observations, measures: tuple[Quantity, ...], load: _Array, arrivals: Playing | None
+    chunk: Observations,
+    measures: tuple[Quantity, ...],
+    load: _Array,
+    arrivals: Playing | None,
+    own_user: _Array | None,
 ) -> list[tuple[_Array, _Array]]:
     """Amount and base of every quantity in each interval, in the order of `Sums.names`."""
     unknown = np.full(len(chunk), np.nan)
@@ -247,7 +291,7 @@ def _pairs(
     return [
         *((amount, chunk.length_s) for amount in amounts.values()),
         (unknown if arrivals is None else arrivals.completed_in(chunk), chunk.length_s),
-        (user, chunk.length_s * load),
+        (user if own_user is None else own_user, chunk.length_s * load),
         (system, user),
         (load, one),
         (chunk.length_s, one),

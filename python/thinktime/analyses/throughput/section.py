@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
 TITLE = "How much work gets done as users are added?"
 METHOD = (
-    "Intervals are grouped by load, and means are taken in each group (Bard 1971). Useful work is the users' "
-    "own: their CPU time and completed interactions; system time is overhead."
+    "Intervals are grouped by load, and means are taken in each group (Bard 1971). Useful work is user time "
+    "and completed interactions; system time is overhead. Times are those of the whole machine. User time "
+    "per user is that of the users who played, where the log tells it from the rest, otherwise all user time "
+    "over the users."
 )
 TIMES = {
     "user_time": palette.state("user"),
@@ -31,10 +33,14 @@ TIMES = {
 WORDS: Mapping[str, Callable[..., str]] = {
     "few_attributed": few_attributed,
     "few_observations": lambda few, groups, n_few: (
-        f"{few} of {groups} groups have fewer than {n_few} observations; their means are unreliable."
+        f"Groups with fewer than {n_few} observations, whose means are unreliable: {few} of {groups}."
     ),
     "constant_load": lambda: "The load never changed, so nothing can be said about other loads.",
     "played_users": lambda: "Load is the number of synthetic users playing, taken from the interactions.",
+    "others_worked": lambda share: (
+        f"{shown.quantity(share, 'share')} of the user time was not that of the users who played: other work "
+        "is in the user, system and idle time at each load, and in the requests, and may be why they differ."
+    ),
     "short_intervals": lambda interval_s: (
         f"A user who thinks throughout an interval ({interval_s:.2g} s) does not count as active in it."
     ),
@@ -73,7 +79,8 @@ def section(result: Throughput | NotApplicable, *, whole: bool = False) -> Secti
 def _sentences(result: Throughput) -> list[str]:
     load = load_name(result)
     sentences = []
-    if result.peak is not None:
+    # Where others worked too, most CPU time need not be that of the load.
+    if result.peak is not None and not any(item.kind == "others_worked" for item in result.caveats):
         peak = range_of(*result.peak)
         noun = load.removesuffix("s") if peak == "1" else load
         sentences.append(f"User programs got most CPU time with {peak} {noun}.")

@@ -199,7 +199,7 @@ def _commands(log: Log, names: dict[str, str]) -> tuple[Command, ...]:
 
 
 def _groups(log: Log) -> tuple[Group, ...]:
-    """Largest control groups by falling CPU time."""
+    """Largest control groups by falling CPU time; by memory where no group's CPU time was counted."""
     if not log.has("groups"):
         return ()
     import polars as pl
@@ -222,7 +222,10 @@ def _groups(log: Log) -> tuple[Group, ...]:
             memory_limit_bytes=limits.get(path),
             **row,
         )
-        for row in sorted(rows, key=lambda row: (-(row["cpu_s"] or 0.0), row["group"]))
+        for row in sorted(
+            rows,
+            key=lambda row: (-(row["cpu_s"] or 0.0), -memory.get((row["group"],), 0.0), row["group"]),
+        )
         if (path := row.pop("group"))
     ]
     return tuple(_largest(groups, ("throttled_s", "psi_memory_some_s", "memory_bytes", "memory_oom_kills")))

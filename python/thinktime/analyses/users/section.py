@@ -178,13 +178,15 @@ def _commands(commands: Sequence[Command], *, of_attributed: bool) -> Table:
 
 
 def _groups(groups: Sequence[Group]) -> Table:
+    # The hierarchy that has a group may not be the one that counts CPU time (version 1).
+    by = "CPU time" if any(group.cpu_s is not None for group in groups) else "memory"
     return Table.of(
         groups,
         Col("control group", lambda group: group.name),
         Col("kind", lambda group: group.kind),
-        Col("CPU time", lambda group: group.cpu_s, unit="s"),
         *_measured(
             groups,
+            Col("CPU time", lambda group: group.cpu_s, unit="s"),
             Col("stopped by its quota", lambda group: group.throttled_s, unit="s"),
             Col("waited for a CPU", lambda group: group.psi_cpu_some_s, unit="s"),
             Col("stalled on memory", lambda group: group.psi_memory_some_s, unit="s"),
@@ -194,8 +196,12 @@ def _groups(groups: Sequence[Group]) -> Table:
             Col("killed", lambda group: whole(group.memory_oom_kills)),
         ),
         name="users-groups",
-        caption="Control groups by CPU time",
-        notes=("The amounts of a group include those of the groups below it.",),
+        caption=f"Control groups by {by}",
+        notes=(
+            "The amounts of a group include those of the groups below it. Its memory is what it is charged "
+            "with, page cache included: more than its processes hold, and most of the cache is given up when "
+            "others need memory.",
+        ),
     )
 
 

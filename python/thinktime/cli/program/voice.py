@@ -106,12 +106,22 @@ def _given(error: Any) -> str | None:
     return None if quoted is None else quoted[1] or quoted[2]
 
 
+def _deeper(word: str, context: Any) -> str | None:
+    """Call of the command of that name in a group of commands: `thinktime analyse health` for ``health``."""
+    for name in context.command.list_commands(context):
+        group = context.command.get_command(context, name)
+        if hasattr(group, "list_commands") and word in group.list_commands(context):
+            return f"`{_call(context)} {name} {word}`"
+    return None
+
+
 def _other(message: str, context: Any) -> str:
     """Words on an unknown command, an argument too many, or a command that is missing."""
     unknown = re.search(r"No such command '(.*?)'\.", message)
     if unknown:
         names = [] if context is None else context.command.list_commands(context)
-        found = nearest(unknown[1], names)
+        deeper = None if context is None else _deeper(unknown[1], context)
+        found = deeper or nearest(unknown[1], names)
         hint = f"did you mean {found}? " if found else ""
         return f"{unknown[1]}: there is no such command; {hint}`{_call(context)} --help` lists them"
     extra = re.search(r"unexpected extra arguments?(?:\(s\))? \((.*)\)", message)

@@ -228,10 +228,12 @@ def _records(columns: Sequence[shown.FormattedColumn], width: int, most: int | N
 def _folded(table: Table, width: int, data_in: str) -> str:
     """Names of the rows, if they are informative; the numbers are in the other formats."""
     firsts = [row[0] for row in table.rows]
-    telling = len(set(map(str, firsts))) == len(firsts) and all(isinstance(first, str) for first in firsts)
+    names = [first for first in firsts if isinstance(first, str)]
+    telling = len(set(names)) == len(firsts) and not all(name[:1].isdigit() for name in names)
     if not telling or sum(map(len, map(str, firsts))) > NAMES_MAX:
         amount = shown.count(len(firsts), "row")
-        return _wrapped(f"{table.caption.rstrip('.')}: {amount} in {data_in}: {table.name}.", width)
+        caption = table.caption if table.caption.endswith("?") else f"{table.caption.rstrip('.')}:"
+        return _wrapped(f"{caption} {amount} in {data_in}: {table.name}.", width)
     return _wrapped(f"{table.caption} ({len(firsts)}): {', '.join(map(str, firsts))}.", width)
 
 

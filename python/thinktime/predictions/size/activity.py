@@ -30,6 +30,10 @@ BLOCKS = 60
 REMEDY = "record the machine with its users: thinktime record --by uid"
 
 
+FULL = 0.95
+"""Use of the CPUs in an interval above which they count as full."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Person:
     """Use of the machine by one user, while present."""
@@ -66,6 +70,8 @@ class Activity:
     """CPU time per second of work at low priority, which gives way to users and is in no other figure."""
     busiest: float
     """CPU time of a present user in the busiest tenth of the time, relative to the mean."""
+    full: float
+    """Share of the time in which work that does not give way filled the CPUs: it may have asked for more."""
     peak: int
     """Most users present at once."""
     memory: memory.Memory | None
@@ -148,11 +154,19 @@ def activity(log: Log, name: str) -> Activity | NotApplicable:
         background=_each(others[None, known], length[None, known], _again(blocks, known), "s/s"),
         aside=float(aside[known].sum() / length[known].sum()) if known.any() else 0.0,
         busiest=_busiest(used.cpu, present_s, blocks),
+        full=_share_full(busy - aside, length, cpus),
         peak=int(used.present.sum(axis=0).max()),
         memory=memory.of_people(log, used.present.sum(axis=0), observed),
         idle_seen=log.has("presence"),
         seen=tuple(_seen(used.present.sum(axis=0), busy - aside, length, cpus)),
     )
+
+
+def _share_full(busy: Array, length: Array, cpus: int) -> float:
+    """Share of the time of the intervals whose CPUs count as full."""
+    known = ~np.isnan(busy)
+    full = known & (busy > FULL * cpus * length)
+    return float(length[full].sum() / length[known].sum()) if known.any() else 0.0
 
 
 def _seen(present: Array, busy: Array, length: Array, cpus: int) -> Iterator[tuple[int, Estimate]]:

@@ -546,6 +546,8 @@ class Curves:
             chosen = values[:, at]
             low, middle, high = np.quantile(chosen, ENDS, axis=0)
             value = chosen.mean(axis=0) if mean else middle
+            # The mean of skew draws may lie beyond nearly all of them.
+            low, high = np.minimum(low, value), np.maximum(high, value)
             return [
                 Estimate(value=one, unit=unit, low=start, high=end, n=self.n, method="predicted")
                 for one, start, end in zip(value.tolist(), low.tolist(), high.tolist(), strict=True)

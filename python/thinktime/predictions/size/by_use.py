@@ -303,6 +303,10 @@ def _sentences(size: SizeByUse) -> Iterator[str]:
             yield f"Up to {other.users.value:.0f} users, {other.goal.words}."
 
 
+FULL_WORTH = 0.05
+"""Share of the time with full CPUs from which it is said."""
+
+
 def _caveats(size: SizeByUse) -> Iterator[str]:
     found = size.activity
     if refuting(size.met) is not None:
@@ -311,6 +315,12 @@ def _caveats(size: SizeByUse) -> Iterator[str]:
             "says of other numbers, machines and work may be as far off."
         )
     yield f"The log has no interactions: {INSTEAD}."
+    if found.full >= FULL_WORTH:
+        yield (
+            f"The CPUs were full for {shown.quantity(found.full, 'share')} of the time: what was used then "
+            "is what they gave, not what was asked for. With more CPUs, or less other work, users may use "
+            "more than predicted here, so that fewer fit: record while CPUs are left."
+        )
     if found.aside >= ASIDE_WORTH:
         yield aside_words(found.aside)
     if not found.idle_seen:

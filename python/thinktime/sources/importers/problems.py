@@ -18,7 +18,7 @@ class Problems:
     ``unread_activity``, ``unread_series``, ``unread_value``, ``duplicate_series``, ``duplicate_record``,
     ``login_missing``, ``logout_missing``, ``open_session``, ``unread_journal``, ``trace_events_lost``,
     ``unordered_events``, ``wake_up_unseen``,
-    ``partial_cpus``.
+    ``partial_cpus``, ``first_thread_only``.
     """
 
     def __init__(self) -> None:

@@ -3,7 +3,8 @@
 **Limitations.**
 pidstat prints the tasks that did something, sums them nowhere, and misses those that ended before its next
 report: CPU time of users is a lower bound, and the machine's is null, as are memory (only of tasks that are
-shown) and the number of processes. Rates and shares are rounded to 0.01. With ``-U`` it prints names
+shown) and the number of processes. Its waits for a CPU (``%wait``) are those of the first thread of each
+process: too short where there are several. Rates and shares are rounded to 0.01. With ``-U`` it prints names
 instead of numbers of users. Rows of threads (``-t``) are left out: their process has them.
 """
 

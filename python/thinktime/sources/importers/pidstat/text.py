@@ -137,6 +137,13 @@ class _Text:
                 values[name] = value
             elif not row[name].startswith("-"):  # What pidstat may not read is -1.
                 self.problems.add("damaged_record", f"line {line_number}: {name} is no number; it is null")
+        if "%wait" in values:
+            # From /proc/PID/schedstat, which has no sum over threads.
+            self.problems.once(
+                "first_thread_only",
+                "pidstat's %wait is that of the first thread of each process: waits for a CPU of programs "
+                "with several threads are too short",
+            )
         used = values.get("%usr", 0.0) + values.get("%system", 0.0) + values.get("%guest", 0.0)
         if used > OVER_CPUS * 100 * self.machine.get("cpus", 1_000_000) + 100:
             self.problems.add(
