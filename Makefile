@@ -31,7 +31,7 @@ WORKERS := $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1)))
 SCRATCH := $(shell df --output=avail /dev/shm 2>/dev/null | awk 'END { print ($$1 > 4e6) ? "/dev/shm" : "/tmp" }')
 test: export OPENBLAS_NUM_THREADS = 1
 test: build static test-tools ## Run the tests, but for those of `make thorough`
-	TMPDIR=$(SCRATCH) $(CARGO) test --release --quiet
+	TMPDIR=$(SCRATCH) CARGO='$(CARGO)' sh scripts/test-crates
 	$(BIN)/pytest $(ALONE) $(SLEEPY:%=--ignore=%)
 	@# While these sleep: what every worker of the last would do at the same time, if no file had been compiled yet.
 	nice -n 19 $(BIN)/pytest -p no:cacheprovider --collect-only --quiet >/dev/null & \
@@ -44,7 +44,7 @@ check: build ## Lint what changed and run the tests nearest to it, in about a mi
 
 thorough: export OPENBLAS_NUM_THREADS = 1
 thorough: build static test-tools ## Run the tests that `make test` leaves out because they take long
-	THINKTIME_THOROUGH=1 $(CARGO) test --release --quiet -p thinktime-log
+	THINKTIME_THOROUGH=1 CARGO='$(CARGO)' sh scripts/test-crates log
 	$(BIN)/pytest $(ALONE) $(SLEEPY) -m thorough
 	$(BIN)/pytest --numprocesses auto --dist worksteal -m thorough $(ALONE:%=--ignore=%) $(SLEEPY:%=--ignore=%)
 	FUZZ_EFFORT=2 $(BIN)/pytest --numprocesses auto --dist worksteal tests/sources/test_sar_fuzz.py
@@ -137,7 +137,7 @@ $(VENV)/bench-installed: pyproject.toml $(VENV)/installed
 .PHONY: lint-types lint-rust
 lint-types:
 	$(BIN)/mypy
-	$(BIN)/stubtest thinktime._native
+	$(BIN)/stubtest --mypy-config-file .config/stubtest.ini thinktime._native
 lint-rust:
 	$(CARGO) clippy --release --workspace --all-targets --quiet -- -D warnings -D clippy::undocumented_unsafe_blocks
 	@! $(CARGO) hakari --version >/dev/null 2>&1 || $(CARGO) hakari verify
@@ -151,8 +151,10 @@ $(VENV)/installed: pyproject.toml scripts/check-toolchain
 	@PYTHON='$(PYTHON)' CARGO='$(CARGO)' sh scripts/check-toolchain
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --upgrade 'pip>=25.1'
-	@# pip downloads and uses one core: the crates are compiled at the same time.
-	$(CARGO) build --release --quiet & $(BIN)/python -m pip install --group dev && wait
+	@# pip downloads and uses one core: the crates are compiled at the same time. What thinktime needs is installed here
+	@# too, since maturin would do so when everything is compiled.
+	$(CARGO) build --release --quiet & sed -n '/^dependencies/,/^]/s/^ *"\(.*\)",$$/\1/p' pyproject.toml | \
+	    $(BIN)/python -m pip install --group dev --requirement /dev/stdin && wait
 	@# Linking and the largest crate use one core. The tests of other packages are never imported.
 	@$(BIN)/python -m compileall -qq -x '/tests?/' $(VENV)/lib & $(BIN)/maturin develop --release --quiet && wait
 	@touch $@

@@ -30,6 +30,7 @@ UNKNOWN_S = 5.0
 MEASURING = {"laws", "recorder"}
 """Folders of tests that measure this machine, and run alone."""
 PYTEST = (f"{BIN}/pytest", "-q")
+STUBTEST = (f"{BIN}/stubtest", "--mypy-config-file", ".config/stubtest.ini", "thinktime._native")
 AT_ONCE = 2
 """Files of tests that run at the same time."""
 
@@ -173,15 +174,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if crates:
         names = [crate if crate == "workspace-hack" else f"thinktime-{crate}" for crate in crates]
         packages = [f"--package={name}" for name in names]
-        # `cargo test` needs no Python: the extension module is built by maturin.
-        tested = [package for package in packages if not package.endswith("-python")]
+        tested = [crate for crate in crates if crate not in ("python", "workspace-hack")]
         passed &= run("cargo", "fmt", "--all", "--", "--check")
         passed &= run(
             *("cargo", "clippy", "--release", *packages, "--all-targets", "--quiet", "--"),
             *("-D", "warnings", "-D", "clippy::undocumented_unsafe_blocks"),
         )
-        passed &= "python" not in crates or run(f"{BIN}/stubtest", "thinktime._native")
-        passed &= not tested or run("cargo", "test", "--release", "--quiet", *tested)
+        passed &= "python" not in crates or run(*STUBTEST)
+        passed &= not tested or run("sh", "scripts/test-crates", *tested)
     alone = [str(path) for path in taken if path.parts[1] in MEASURING]
     others = [str(path) for path in taken if path.parts[1] not in MEASURING]
     passed &= not others or run(*PYTEST, "--numprocesses", str(AT_ONCE), "--dist", "loadfile", *others)
