@@ -5,10 +5,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CARGO ?= cargo
-# Tests that measure this machine run alone; those that mostly sleep, as users at terminals do, in threes; the others
-# share its cores.
-SLEEPY := tests/terminals $(patsubst %,tests/recorder/test_%.py,live metrics nvml people prometheus record subreapers)
-ALONE := tests/laws/test_linux.py tests/recorder tests/analyses/attention/test_health_live.py
+# Tests that measure this machine run alone; those that mostly sleep, as users at terminals do, in fours, long files
+# whose tests stay together first; the others share its cores.
+SLEEPY := $(patsubst %,tests/recorder/test_%.py,study_this_machine metrics live subreapers nvml prometheus doctor) \
+    tests/laws/test_linux.py tests/terminals $(patsubst %,tests/recorder/test_%.py,people record unit few_files)
+ALONE := tests/recorder tests/analyses/attention/test_health_live.py
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # pip takes this 0 as "do not compile": compileall does it later, while the crates are compiled.
@@ -34,8 +35,9 @@ test: build static test-tools ## Run the tests, but for those of `make thorough`
 	TMPDIR=$(SCRATCH) CARGO='$(CARGO)' sh scripts/test-crates
 	$(BIN)/pytest $(ALONE) $(SLEEPY:%=--ignore=%)
 	@# While these sleep: what every worker of the last would do at the same time, if no file had been compiled yet.
-	nice -n 19 $(BIN)/pytest -p no:cacheprovider --collect-only --quiet >/dev/null & \
-	    $(BIN)/pytest --numprocesses 3 --dist loadfile $(SLEEPY)
+	nice -n 19 $(BIN)/pytest -p no:cacheprovider --collect-only --quiet >$(VENV)/collected & collected=$$!; \
+	    $(BIN)/pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder $(SLEEPY) || exit; \
+	    wait $$collected || { cat $(VENV)/collected; exit 1; }
 	TMPDIR=$(SCRATCH) $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile $(ALONE:%=--ignore=%) $(SLEEPY:%=--ignore=%)
 
 # SINCE=main compares with another state than the last commit.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,33 @@ os.environ["THINKTIME_CONFIG"] = ""
 # Nor may their zone: texts have local times.
 os.environ["TZ"] = "UTC"
 time.tzset()
+
+
+APART = frozenset(
+    f"tests/{name}.py"
+    for name in (
+        "recorder/test_people",
+        "recorder/test_record",
+        "terminals/test_play",
+        "terminals/test_shells",
+    )
+)
+"""Long files whose tests share nothing and mostly wait: with `--dist loadfile`, several workers take them."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """A scheduler that keeps the tests of a file together, but for those of `APART`."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduler(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = super()._split_scope(nodeid)
+            return nodeid if file in APART else file
+
+    return Scheduler(config, log)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -37,10 +37,11 @@ def violations(browser: webdriver.Chrome) -> dict[str, list[str]]:
 
 
 # One template and one style make all pages: those with most in them stand for the others in every look, and
-# of pages with the same parts one for another: `recorded` for `imported`, `report` for `answer`, `predicted`
-# for `paging`.
+# of pages with the same parts one for another: `recorded` for `imported`, `report` for `answer` and
+# `compared`, `predicted` for `paging`, `study` for `machine` and `swapping`.
+STOOD_FOR = {"imported", "answer", "compared", "paging", "machine", "swapping"}
 LOOKS: list[Any] = [("report", 1280, "light"), ("report", 390, "dark")]
-LOOKS += [(kind, 390, "light") for kind in KINDS[1:] if kind not in {"imported", "answer", "paging"}]
+LOOKS += [(kind, 390, "light") for kind in KINDS[1:] if kind not in STOOD_FOR]
 LOOKS += [
     pytest.param(kind, width, scheme, marks=pytest.mark.thorough)
     for kind in KINDS

@@ -117,7 +117,14 @@ def test_the_schema_is_one() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
-@pytest.mark.parametrize("command", COMMAND_LINES)
+REPEATED = {"report run other"}
+"""A document, as are the report of one log and that of a fleet, which are quicker."""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [pytest.param(line, marks=pytest.mark.thorough) if line in REPEATED else line for line in COMMAND_LINES],
+)
 def test_an_answer_fits_the_schema(
     command: str, place: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

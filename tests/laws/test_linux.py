@@ -57,7 +57,7 @@ def recorded(tmp_path_factory):
 def played(tmp_path_factory):
     path = tmp_path_factory.mktemp("laws") / "played"
     play = ["play", "mixed", "--users", "1..3", "--step", "2s", "--think", "exponential(mean=0.2s)"]
-    thinktime(*play, "--interval", "0.2s", "--seed", "7", "-o", path)
+    thinktime(*play, "--interval", "0.2s", "--seed", "7", "--accept-driver-load", "-o", path)
     return Log.open(path)
 
 

@@ -116,7 +116,9 @@ def test_the_example_is_a_site(tmp_path, capsys):
     assert "16 CPUs" in said
 
 
+@pytest.mark.thorough
 def test_a_page_needs_no_log(tmp_path):
+    """Those of the browser are also made of figures alone."""
     path, page = written(tmp_path, EXACT), tmp_path / "size.html"
     assert run(["size", "--from", str(path), "-o", str(page)]) == 0
     assert "thinktime size --from" in page.read_text()

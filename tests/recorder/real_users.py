@@ -32,6 +32,12 @@ def has_begun(log):
         return False
 
 
+def sampled_since(log, moment_s):
+    """True once an interval that began after `moment_s` (Unix time) is in the log."""
+    frame = Log.open(log).samples().collect()
+    return frame.height > 0 and frame["start"][-1].timestamp() > moment_s
+
+
 def missing(*programs):
     """What this machine lacks for a test with users of its own; empty for nothing."""
     if os.geteuid() != 0:

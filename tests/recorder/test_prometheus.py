@@ -74,6 +74,8 @@ def api(address, path, **parameters):
         with urllib.request.urlopen(url, timeout=30) as answer:
             return json.load(answer)["data"]
     except urllib.error.HTTPError as error:
+        if error.code == 503:
+            raise  # It listens before it is ready.
         raise ValueError(json.load(error)["error"]) from error
 
 

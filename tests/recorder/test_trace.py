@@ -35,40 +35,59 @@ def load(tmp_path_factory):
     return compiled_load(tmp_path_factory.mktemp("load"))
 
 
-def record(program, log, load, *options):
-    """Record while the load runs once; its lines, as numbers by what it did."""
-    # A disk and not memory: writing to it is what is waited for.
-    folder = log.parent / "disk"
-    folder.mkdir()
-    recorder = subprocess.Popen(
-        [*program, "-o", str(log), "--interval", "0.5s", "--trace", *options],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def samples(log):
+    return Log.open(log).samples().collect().height if (log / "manifest.json").is_file() else 0
 
-    def wait_for(samples):
-        while not (log / "manifest.json").is_file() or Log.open(log).samples().collect().height < samples:
-            assert recorder.poll() is None, recorder.stderr.read()
-            time.sleep(0.02)
+
+def record(folder, load, commands):
+    """Record with these commands at once, each to a log of its name, while the load runs; its lines.
+
+    The lines are numbers by what the load did.
+    """
+    # A disk and not memory: writing to it is what is waited for.
+    disk = folder / "disk"
+    disk.mkdir()
+    recorders = {}
+
+    def wait_for(before, more):
+        for name, recorder in recorders.items():
+            while samples(folder / name) < before[name] + more:
+                assert recorder.poll() is None, recorder.stderr.read()
+                time.sleep(0.02)
 
     try:
-        wait_for(1)
-        done = run(str(load), str(folder))
+        for name, command in commands.items():
+            recorders[name] = subprocess.Popen(
+                [*command, "-o", str(folder / name), "--interval", "0.5s", "--trace"],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+        wait_for(dict.fromkeys(recorders, 0), 1)
+        done = run(str(load), str(disk))
         # The sample that began before the load ended, and one after it.
-        wait_for(Log.open(log).samples().collect().height + 2)
+        wait_for({name: samples(folder / name) for name in recorders}, 2)
     finally:
-        recorder.terminate()
-        output, errors = recorder.communicate(timeout=30)
+        for recorder in recorders.values():
+            recorder.terminate()
+        errors = [recorder.communicate(timeout=30)[1] for recorder in recorders.values()]
     assert done.returncode == 0, done.stderr
-    assert recorder.returncode == 0, errors
-    return kernel_counts(done.stdout), output
+    assert [recorder.returncode for recorder in recorders.values()] == [0] * len(recorders), errors
+    return kernel_counts(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory, load):
+    """Folder of the logs of one load, by each program, and with names hidden; the lines of the load."""
+    folder = tmp_path_factory.mktemp("recorded")
+    commands = PROGRAMS | {"anonymous": [*PROGRAMS["python"], "--anonymous"]}
+    return folder, record(folder, load, commands)
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_what_the_trace_counts_is_what_the_kernel_counted(program, tmp_path, load):
-    log = tmp_path / "log"
-    lines, _ = record(PROGRAMS[program], log, load)
+def test_what_the_trace_counts_is_what_the_kernel_counted(program, recorded):
+    folder, lines = recorded
+    log = folder / program
     assert Log.open(log).check() == []
     told = facts(log)
     assert (told["durations_lost"], told["accounts_lost"]) == (0, 0)
@@ -107,7 +126,7 @@ def test_events_add_up_to_what_was_counted_and_tell_of_every_thread(tmp_path, lo
     for number in range(ATTEMPTS):
         log = tmp_path / str(number) / "log"
         log.parent.mkdir()
-        record(PROGRAMS["static"], log, load, "--trace-events")
+        record(log.parent, load, {"log": [*PROGRAMS["static"], "--trace-events"]})
         assert Log.open(log).check() == []
         told = facts(log)
         if told["events_lost"] == 0:
@@ -182,9 +201,8 @@ def test_room_of_commands_that_have_ended_is_given_to_others(tmp_path, load):
     assert Log.open(log).check() == []
 
 
-def test_durations_are_those_of_their_users_and_have_pseudonyms_where_names_are_hidden(tmp_path, load):
-    log = tmp_path / "log"
-    record(PROGRAMS["python"], log, load, "--anonymous")
+def test_durations_are_those_of_their_users_and_have_pseudonyms_where_names_are_hidden(recorded):
+    log = recorded[0] / "anonymous"
     rows = Log.open(log).latencies().collect()
     users = set(rows["user"].drop_nulls())
     assert users

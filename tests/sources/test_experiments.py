@@ -217,7 +217,7 @@ experiments.run(read, runs, threads=2, simulate=partial(stand_in.simulate, delay
 """
 
 
-@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("sign", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.thorough)])
 def test_an_experiment_survives_being_stopped_at_any_moment(design, tmp_path, sign):
     """Stopped again and again after other times, it gets to the figures of one that was left alone."""
     folder, tests = tmp_path / "runs", str(Path(__file__).parents[1])

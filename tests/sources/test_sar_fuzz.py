@@ -40,7 +40,14 @@ def obeys_the_laws(data):
         return True
 
 
-@pytest.mark.parametrize("name", ["12.6.1-restart.raw", "12.7.5-load.raw", "12.5.2-restart.plain"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "12.6.1-restart.raw",
+        pytest.param("12.7.5-load.raw", marks=pytest.mark.thorough),
+        "12.5.2-restart.plain",
+    ],
+)
 @given(seed=SEEDS)
 @effort(40)
 # These set the clock back behind the first interval, as do the seeds named below.
@@ -50,7 +57,9 @@ def test_damaged_text(name, seed):
     obeys_the_laws(damaged((FIXTURES / name).read_bytes(), seed))
 
 
-@pytest.mark.parametrize("name", ["12.6.1-restart.json", "12.5.2-load.json"])
+@pytest.mark.parametrize(
+    "name", ["12.6.1-restart.json", pytest.param("12.5.2-load.json", marks=pytest.mark.thorough)]
+)
 @given(seed=SEEDS)
 @effort(40)
 @example(seed=8157)

@@ -144,6 +144,7 @@ def test_figures_of_replications_have_the_same_bits(pool, warm_up):
         assert there.batch_means(index).tolist() == here.batch_means(index).tolist()
 
 
+@pytest.mark.thorough
 def test_a_study_has_the_same_cells(pool):
     """Of simulations as figures, and of logs that workers recorded."""
     study = load("sekino-1969")

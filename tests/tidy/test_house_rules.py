@@ -6,6 +6,7 @@ import subprocess
 from collections import Counter
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -32,22 +33,46 @@ def sources(*endings: str) -> list[Path]:
     return [path for path in tracked() if path.suffix in endings]
 
 
+class Faults(NamedTuple):
+    """What a Python file has too much of."""
+
+    long: list[str]
+    """Functions that are too long."""
+    many: list[str]
+    """Functions with more parameters than a caller can keep apart; commands are exempt."""
+    positional: list[str]
+    """Calls of classes with `POSITIONAL_MAX` or more positional arguments."""
+
+
 @cache
-def nodes(source: str) -> tuple[ast.AST, ...]:
-    """Syntax of a Python file, which several rules look at."""
-    return tuple(ast.walk(ast.parse(source)))
-
-
-def long_python_functions(path: Path) -> list[str]:
-    long = []
-    for node in nodes(path.read_text()):
+def faults(path: Path) -> Faults:
+    """What each rule finds in a file, which is parsed once: the syntax of all files would fill the memory."""
+    found = Faults([], [], [])
+    for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            documented = ast.get_docstring(node) is not None
-            docstring = node.body[0].end_lineno - node.body[0].lineno + 1 if documented else 0
-            lines = node.end_lineno - node.lineno + 1 - docstring
-            if lines > FUNCTION_LINES_MAX:
-                long.append(f"{path}:{node.name} has {lines} lines")
-    return long
+            if (lines := length(node)) > FUNCTION_LINES_MAX:
+                found.long.append(f"{path}:{node.name} has {lines} lines")
+            if (count := parameters(node)) > PARAMETERS_MAX and not (
+                node.name == "command" and "cli" in path.parts
+            ):
+                found.many.append(f"{path}:{node.name} has {count} parameters")
+        elif isinstance(node, ast.Call):
+            named = getattr(node.func, "id", getattr(node.func, "attr", ""))
+            count = sum(not isinstance(item, ast.Starred) for item in node.args)
+            if named[:1].isupper() and count >= POSITIONAL_MAX:
+                found.positional.append(f"{path}:{node.lineno} {named} has {count}")
+    return found
+
+
+def length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    documented = ast.get_docstring(node) is not None
+    docstring = node.body[0].end_lineno - node.body[0].lineno + 1 if documented else 0
+    return node.end_lineno - node.lineno + 1 - docstring
+
+
+def parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    return len([item for item in given if item.arg not in ("self", "cls")])
 
 
 def long_rust_functions(path: Path) -> list[str]:
@@ -62,41 +87,16 @@ def long_rust_functions(path: Path) -> list[str]:
     return long
 
 
-def many_parameters(path: Path) -> list[str]:
-    """Functions with more parameters than a caller can keep apart; commands are exempt."""
-    many = []
-    for node in nodes(path.read_text()):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            arguments = node.args
-            given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-            count = len([item for item in given if item.arg not in ("self", "cls")])
-            if count > PARAMETERS_MAX and not (node.name == "command" and "cli" in path.parts):
-                many.append(f"{path}:{node.name} has {count} parameters")
-    return many
-
-
-def positional_calls(path: Path) -> list[str]:
-    """Calls of classes with `POSITIONAL_MAX` or more positional arguments."""
-    calls = []
-    for node in nodes(path.read_text()):
-        if isinstance(node, ast.Call):
-            named = getattr(node.func, "id", getattr(node.func, "attr", ""))
-            count = sum(not isinstance(item, ast.Starred) for item in node.args)
-            if named[:1].isupper() and count >= POSITIONAL_MAX:
-                calls.append(f"{path}:{node.lineno} {named} has {count}")
-    return calls
-
-
 def package() -> list[Path]:
     return [path for path in sources(".py") if (ROOT / "python") in path.parents]
 
 
 def test_functions_have_few_parameters():
-    assert not [text for path in package() for text in many_parameters(path)]
+    assert not [text for path in package() for text in faults(path).many]
 
 
 def test_constructors_are_called_by_keyword():
-    calls = [text for path in package() for text in positional_calls(path)]
+    calls = [text for path in package() for text in faults(path).positional]
     lines = sum(len(path.read_text().splitlines()) for path in package())
     assert len(calls) <= POSITIONAL_CALLS_PER_1000_LINES_MAX * lines / 1000, calls
 
@@ -108,7 +108,7 @@ def test_folders_can_be_taken_in_at_a_glance():
 
 
 def test_functions_are_short_enough_to_read():
-    long = [text for path in sources(".py") for text in long_python_functions(path)]
+    long = [text for path in sources(".py") for text in faults(path).long]
     long += [text for path in sources(".rs") for text in long_rust_functions(path)]
     assert not long
 
@@ -149,13 +149,13 @@ def test_every_study_says_what_it_found():
 
 
 def test_the_length_checkers_see_what_is_too_long(tmp_path):
-    python = tmp_path / "long.py"
-    python.write_text("def f():\n" + "    x = 1\n" * 71)
+    python = {name: tmp_path / f"{name}.py" for name in ("long", "many", "positional", "sound")}
+    python["long"].write_text("def f():\n" + "    x = 1\n" * 71)
+    python["many"].write_text(f"def f({', '.join(f'a{number}' for number in range(9))}): ...\n")
+    python["positional"].write_text("Record(1, 2, 3, 4, 5, 6)\n")
+    python["sound"].write_text("def f(a, b):\n" + "    x = 1\n" * 69)
+    found = {name: [len(texts) for texts in faults(path)] for name, path in python.items()}
+    assert found == {"long": [1, 0, 0], "many": [0, 1, 0], "positional": [0, 0, 1], "sound": [0, 0, 0]}
     rust = tmp_path / "long.rs"
     rust.write_text("    pub fn f() {\n" + "        x();\n" * 70 + "    }\n")
-    assert long_python_functions(python)
-    python.write_text(f"def f({', '.join(f'a{number}' for number in range(9))}): ...\n")
-    assert many_parameters(python)
-    python.write_text("Record(1, 2, 3, 4, 5, 6)\n")
-    assert positional_calls(python)
     assert long_rust_functions(rust)

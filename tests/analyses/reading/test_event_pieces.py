@@ -237,7 +237,7 @@ def by_loop(log):
     return sorted(kept, key=lambda one: (one[0], one[7]))
 
 
-@pytest.mark.parametrize("rows", [3, 50, 500, 10_000])
+@pytest.mark.parametrize("rows", [pytest.param(3, marks=pytest.mark.thorough), 50, 500, 10_000])
 def test_bursts_are_those_of_a_loop_over_all_events(tmp_path, read_in, rows):
     made = scheduled(tmp_path / "log", 4)
     expected = by_loop(made)
