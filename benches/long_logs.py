@@ -102,84 +102,74 @@ if isinstance(result, NotApplicable):
 def write_intervals(folder: Path, rows: int) -> None:
     """Users who come and go over days; their requests, what these cost, and what the CPU has left."""
     import numpy as np
-    import polars as pl
-    from scipy.signal import lfilter
 
     from thinktime.log import Column, LogWriter, vocabulary
 
-    schema = [
-        *vocabulary("samples"),
-        *(
-            Column(
-                name=name,
-                type="f64" if name.endswith("_s") else "u64",
-                unit=unit,
-                kind=kind,
-                description=name.replace("_", " "),
-            )
-            for name, (unit, kind) in OWN.items()
-        ),
+    own = [
+        Column(
+            name=name,
+            type="f64" if name.endswith("_s") else "u64",
+            unit=unit,
+            kind=kind,
+            description=name.replace("_", " "),
+        )
+        for name, (unit, kind) in OWN.items()
     ]
+    schemas = {"samples": [*vocabulary("samples"), *own]}
     rng = np.random.default_rng(1971)
     with LogWriter.open(folder, source="bench", start_us=0) as writer:
         for first in range(0, rows, PART):
-            n = min(PART, rows - first)
-            drift = lfilter([1.0], [1.0, -0.95], rng.standard_normal(n)) * np.sqrt(1 - 0.95**2)
-            users = np.rint(np.clip(12.0 + 5.0 * drift, 0.0, 30.0))
-            made: dict[str, Any] = {
-                name: np.rint(users * rate * LENGTH_S * rng.gamma(4.0, 0.25, n))
-                for name, (rate, _) in REQUESTS.items()
-            }
-            system = 5.0 * rng.gamma(9.0, 1.0 / 9.0, n) + sum(
-                cost * made[name] for name, (_, cost) in REQUESTS.items()
-            )
-            user = np.minimum(users * 12.0 * rng.gamma(4.0, 0.25, n), np.maximum(LENGTH_S - system, 0.0))
-            instants = (first + np.arange(n)) * int(LENGTH_S * 1e6)
-            start = pl.Series(instants).cast(pl.Datetime("us", "UTC"))
-            length = np.full(n, LENGTH_S)
-            frame = pl.DataFrame(
-                {
-                    "start": start,
-                    "length_s": length,
-                    "user_s": np.round(user, 2),
-                    "system_s": np.round(system, 2),
-                    "idle_s": np.round(np.maximum(LENGTH_S - system - user, 0.0), 2),
-                    "active_users": users.astype(np.uint64),
-                    "memory_available_bytes": (8e9 - 1e8 * users).astype(np.uint64),
-                    "memory_total_bytes": np.full(n, 8_000_000_000, dtype=np.uint64),
-                    **{name: values.astype(np.uint64) for name, values in made.items()},
-                    # The two treatments change places every ten weeks.
-                    "treatment": (instants // (10 * WEEK_US) % 2).astype(np.uint64),
-                    **_scripted(users, system),
-                }
-            )
-            writer.write(
-                "samples",
-                frame.select(column.name for column in schema if column.name in frame.columns),
-                schema,
-            )
-            who = pl.Series(rng.integers(1000, 1000 + USERS, n)).cast(pl.String)
-            waited = {"run_delay_s": np.round(0.1 * user, 3)}
-            moved = (1e6 * users * rng.gamma(4.0, 0.25, n)).astype(np.uint64)
-            tables = {
-                "users": {
-                    "user": "uid:" + who,
-                    "user_s": frame["user_s"],
-                    "system_s": frame["system_s"],
-                    **waited,
-                },
-                "disks": {
-                    "device": np.full(n, "sda"),
-                    "reads": frame["disk_reads"],
-                    "writes": frame["disk_writes"],
-                    "busy_s": np.minimum(
-                        np.round(4e-3 * (made["disk_reads"] + made["disk_writes"]), 3), LENGTH_S
-                    ),
-                },
-                "interfaces": {"interface": np.full(n, "eth0"), "bytes_in": moved, "bytes_out": moved // 2},
-            }
-            for table, columns in tables.items():
-                writer.write(table, pl.DataFrame({"start": start, **columns}))
+            for table, frame in _intervals(rng, first, min(PART, rows - first)).items():
+                schema = schemas.get(table, vocabulary(table))
+                names = [column.name for column in schema if column.name in frame.columns]
+                writer.write(table, frame.select(names), schema)
+
+
+def _intervals(rng: Any, first: int, n: int) -> dict[str, Any]:
+    """Rows of each table in `n` intervals from number `first` on."""
+    import numpy as np
+    import polars as pl
+    from scipy.signal import lfilter
+
+    drift = lfilter([1.0], [1.0, -0.95], rng.standard_normal(n)) * np.sqrt(1 - 0.95**2)
+    users = np.rint(np.clip(12.0 + 5.0 * drift, 0.0, 30.0))
+    made: dict[str, Any] = {
+        name: np.rint(users * rate * LENGTH_S * rng.gamma(4.0, 0.25, n))
+        for name, (rate, _) in REQUESTS.items()
+    }
+    requested = sum(cost * made[name] for name, (_, cost) in REQUESTS.items())
+    system = 5.0 * rng.gamma(9.0, 1.0 / 9.0, n) + requested
+    user = np.minimum(users * 12.0 * rng.gamma(4.0, 0.25, n), np.maximum(LENGTH_S - system, 0.0))
+    who = pl.Series(rng.integers(1000, 1000 + USERS, n)).cast(pl.String)
+    moved = (1e6 * users * rng.gamma(4.0, 0.25, n)).astype(np.uint64)
+    busy = np.minimum(np.round(4e-3 * (made["disk_reads"] + made["disk_writes"]), 3), LENGTH_S)
+    instants = (first + np.arange(n)) * int(LENGTH_S * 1e6)
+    counts = {name: values.astype(np.uint64) for name, values in made.items()}
+    times = {"user_s": np.round(user, 2), "system_s": np.round(system, 2)}
+    tables = {
+        "samples": {
+            "length_s": np.full(n, LENGTH_S),
+            **times,
+            "idle_s": np.round(np.maximum(LENGTH_S - system - user, 0.0), 2),
+            "active_users": users.astype(np.uint64),
+            "memory_available_bytes": (8e9 - 1e8 * users).astype(np.uint64),
+            "memory_total_bytes": np.full(n, 8_000_000_000, dtype=np.uint64),
+            **counts,
+            # The two treatments change places every ten weeks.
+            "treatment": (instants // (10 * WEEK_US) % 2).astype(np.uint64),
+            **_scripted(users, system),
+        },
+        "users": {"user": "uid:" + who, **times, "run_delay_s": np.round(0.1 * user, 3)},
+        "disks": {
+            "device": np.full(n, "sda"),
+            "reads": counts["disk_reads"],
+            "writes": counts["disk_writes"],
+            "busy_s": busy,
+        },
+        "interfaces": {"interface": np.full(n, "eth0"), "bytes_in": moved, "bytes_out": moved // 2},
+    }
+    start = pl.Series(instants).cast(pl.Datetime("us", "UTC"))
+    return {table: pl.DataFrame({"start": start, **columns}) for table, columns in tables.items()}
 
 
 def _scripted(users: Any, system_s: Any) -> dict[str, Any]:
