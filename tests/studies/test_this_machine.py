@@ -94,6 +94,16 @@ def test_a_truth_that_changes_after_the_first_half_is_said_to_be_missed(tmp_path
     assert [row[4] for row in table.rows] == ["missed"] * 4
 
 
+def test_a_second_half_without_responses_is_said_to_be_unchecked(study: MachineStudy) -> None:
+    """On a busy machine none of its numbers of users may have enough replies."""
+    nothing = {"n": None, "response": None, "p90": None, "throughput": None, "checked": None}
+    levels = tuple(replace(level, **nothing) if level.held_out else level for level in study.levels)  # type: ignore[arg-type]
+    document = page.document(replace(study, levels=levels))
+    assert "the model was not checked" in document.findings[2].text
+    html = render(document, "html", 80)
+    assert "of which the model knew nothing: not measured." in html
+
+
 def test_nothing_of_the_second_half_is_known_to_the_model(
     folder: Path, study: MachineStudy, tmp_path: Path
 ) -> None:

@@ -151,11 +151,20 @@ class Series:
         points = [point for point in self.points if point.key == (key or self.keys[0])]
         return listed([f"{_place(point)} {self._shown(point.y, interval)}" for point in points])
 
-    def course(self, key: Key) -> str:
-        """First and last value of a curve: 3 s with 1 user, 5 s with 9 users; labels name the places."""
+    def course(self, key: Key, noun: str = "") -> str:
+        """First and last value of a curve: 3 s with 1, 5 s with 9 users; "not measured" without a point.
+
+        Parameters
+        ----------
+        key : Key
+        noun : str
+            Unit of the places (`users`), where their labels do not name it.
+        """
         points = [point for point in self.of(key) if not point.few] or self.of(key)
+        if not points:
+            return "not measured"
         ends = [f"{shown.cell(point.y, self.unit)} with {_place(point)}" for point in (points[0], points[-1])]
-        return ", ".join(dict.fromkeys(ends))
+        return " ".join(filter(None, [", ".join(dict.fromkeys(ends)), noun]))
 
     def _shown(self, value: Estimate | float | None, interval: bool) -> str:
         if isinstance(value, Estimate) and not interval:

@@ -353,7 +353,7 @@ def _figure(
         ]
     )
     axis = Axis.from_zero(y, series.rows()) if isinstance(y, str) else y
-    ends = [f"{key.name} {series.course(key)} users" for key in lines]
+    ends = [f"{key.name} {series.course(key, 'users')}" for key in lines]
     return Figure(
         name=f"network-{name}",
         title=f"{title} against users",

@@ -206,7 +206,7 @@ def _times(result: Throughput, measures: Sequence[Measure]) -> Figure | None:
     keys = tuple(TIMES[item.name] for item in measures)
     series = _series(result, measures, keys)
     alt = ". ".join(
-        f"{capital(item.label)}: {_course(series, key)}" for item, key in zip(measures, keys, strict=True)
+        f"{capital(item.label)}: {series.course(key)}" for item, key in zip(measures, keys, strict=True)
     )
     return Figure(
         name="throughput-time",
@@ -236,7 +236,7 @@ def _interactions(result: Throughput, measures: Sequence[Measure]) -> Figure | N
         data=_by_load(
             result, measures, name="throughput-interactions-data", caption=f"Interactions against {load}"
         ),
-        alt=f"{capital(label)}: {_course(series, key)}.{hollow(result.groups)}",
+        alt=f"{capital(label)}: {series.course(key)}.{hollow(result.groups)}",
         half=True,
     )
 
@@ -247,7 +247,3 @@ def _series(result: Throughput, measures: Sequence[Measure], keys: tuple[Key, ..
         [point for item, key in pairs for point in points(result.groups, item, key)],
         order=keys,
     )
-
-
-def _course(series: Series, key: Key) -> str:
-    return series.course(key) if series.of(key) else "not measured"

@@ -370,8 +370,8 @@ def halves(answers: Answers) -> Iterator[Figure]:
         title=title,
         chart=series.curves(Axis("users"), Axis.from_zero("response time [s]", series.rows())),
         data=series.table("size-halves-data", title, "users", folded=True),
-        alt=f"Mean response, predicted: {series.course(PREDICTED)} users; measured and not used for it: "
-        f"{series.course(HELD_OUT)} users.",
+        alt=f"Mean response, predicted: {series.course(PREDICTED, 'users')}; measured and not used for it: "
+        f"{series.course(HELD_OUT, 'users')}.",
         keys=series.legend,
         half=True,
     )
@@ -394,7 +394,7 @@ def _figure(name: str, title: str, curve: list[Point], measured: list[Point], ax
         title=f"{title} by number of users",
         chart=series.curves(Axis("users"), Axis.from_zero(axis, series.rows()), dotted=bool(measured)),
         data=series.table(f"size-{name}-data", f"{title} by number of users", "users", folded=True),
-        alt=f"{title}, predicted: {series.course(PREDICTED)} users.",
+        alt=f"{title}, predicted: {series.course(PREDICTED, 'users')}.",
         keys=series.legend,
         half=True,
     )

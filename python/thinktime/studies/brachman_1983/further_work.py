@@ -252,7 +252,7 @@ def _by_memory(compared: Comparison, size: int) -> Figure:
         x=Axis("memory, clicks", low=600.0, high=2700.0, ticks=tuple(map(float, MEMORY))),
         y="elapsed time, s",
         headings=(Column("memory, clicks", scaled=False), "machine", "elapsed time"),
-        alt=f"{'; '.join(f'{key.name} {series.course(key)} clicks' for key in keys)}.",
+        alt="; ".join(f"{key.name} {series.course(key, 'clicks')}" for key in keys) + ".",
         half=True,
     )
 

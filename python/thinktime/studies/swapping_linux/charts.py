@@ -116,7 +116,7 @@ def _against_processes(
     ]
     series = Series(points, unit=unit)
     named = f"swapping-{name}-{size // MIB or size}"
-    said = "; ".join(f"{key.name} {series.course(key)} processes" for key in series.keys)
+    said = "; ".join(f"{key.name} {series.course(key, 'processes')}" for key in series.keys)
     return Figure(
         name=named,
         title=title,

@@ -44,8 +44,8 @@ def responses(study: MachineStudy) -> Figure:
         title="Response time against users, and as predicted from the first half of them",
         chart=series.curves(Axis("users"), Axis.from_zero("mean response time [s]", series.rows())),
         data=series.table("machine-response-data", "Mean response time", "users", folded=True),
-        alt=f"Mean response, predicted from the first half: {series.course(PREDICTED)} users; measured in "
-        f"the second, of which the model knew nothing: {series.course(HELD_OUT)} users.",
+        alt=f"Mean response, predicted from the first half: {series.course(PREDICTED, 'users')}; measured in "
+        f"the second, of which the model knew nothing: {series.course(HELD_OUT, 'users')}.",
         keys=series.legend,
     )
 
@@ -155,7 +155,7 @@ def _against_users(
         unit=unit,
     )
     chart: Chart = series.curves(Axis("users"), Axis.from_zero(axis, series.rows()))
-    said = "; ".join(f"{key.name} {series.course(key)} users" for key in series.keys if series.of(key))
+    said = "; ".join(f"{key.name} {series.course(key, 'users')}" for key in series.keys if series.of(key))
     return Figure(
         name=f"machine-{name}",
         title=title,
