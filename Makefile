@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 CARGO ?= cargo
 # Tests that measure this machine run alone; those that mostly sleep, as users at terminals do, in fours, long files
 # whose tests stay together first; the others share its cores.
-SLEEPY := $(patsubst %,tests/recorder/test_%.py,study_this_machine metrics live subreapers nvml prometheus doctor) \
+SLEEPY := $(patsubst %,tests/recorder/test_%.py,metrics live subreapers nvml prometheus doctor) \
     tests/laws/test_linux.py tests/terminals $(patsubst %,tests/recorder/test_%.py,people record unit few_files)
 ALONE := tests/recorder tests/analyses/attention/test_health_live.py
 export PIP_QUIET := 1
