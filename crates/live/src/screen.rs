@@ -19,6 +19,8 @@ const ROWS_LEAST: u16 = 16;
 const NOTABLE: f64 = 0.1;
 /// Share of the time below which nobody is said to have waited, 0 to 1.
 const NOTICED: f64 = 0.01;
+/// Times as many people as are here: for more, it is not memory that limits.
+const MORE_MOST: f64 = 100.0;
 
 /// Columns that the widest line of pressure takes.
 const PRESSURE_COLUMNS: usize = 72;
@@ -243,7 +245,7 @@ fn limits(figures: &Figures, prediction: Option<&Result<Prediction, String>>, pa
     }
     if let (Some(share), Some(available)) = (figures.share, figures.sample.memory_available_bytes) {
         let more = (available / share.mean_bytes).floor();
-        if more < 10_000.0 {
+        if more < MORE_MOST * share.people as f64 {
             said.push(Run::plain(format!(
                 "memory for {more:.0} more like the {} here",
                 people_words(share.people)
