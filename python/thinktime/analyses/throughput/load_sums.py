@@ -251,22 +251,18 @@ def _with_own_time(log: Log, load: Load, wanted: list[str]) -> Iterator[tuple[Ob
     import polars as pl
 
     sessions = list(users.played(log)) if load.name == "population" else []
-    if not sessions:
-        for chunk in observations.chunks(log, wanted):
-            yield chunk, None
-        return
     names = [column.name for column in log.schema("users")] if log.has("users") else []
 
     def own(part: pl.LazyFrame) -> pl.LazyFrame:
         theirs = part.filter(pl.col("user").is_in(sessions))
         return theirs.select(pl.col("start").dt.epoch("us"), user_s=users.column(names, "user_s"))
 
-    seen = bool(names) and any(
+    seen = bool(sessions and names) and any(
         own(part).filter(pl.col("user_s") > 0.0).head(1).collect().height for part in log.in_turn("users")
     )
     if not seen:
         for chunk in observations.chunks(log, wanted):
-            yield chunk, np.full(len(chunk), np.nan)
+            yield chunk, np.full(len(chunk), np.nan) if sessions else None
         return
     pieces = observations.held(lambda: observations.chunks(log, wanted))
     for piece, frames in alongside(log, "users", pieces, own):
