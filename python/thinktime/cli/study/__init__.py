@@ -267,14 +267,14 @@ def _paper(
         all_settings = Settings(**{"replications": study.paper.replications, **settings}, progress=progress)
         try:
             outcome = run(study, all_settings, table)
+            progress(1.0, "writing")
+            text = _rendered(outcome, chosen, destination.width(output))
         except KeyboardInterrupt:
             if keep is None:
                 raise
             raise InterruptedWorkError(
                 f"interrupted; {keep} has the runs that are complete; the same command goes on"
             ) from None
-        progress(1.0, "writing")
-        text = _rendered(outcome, chosen, destination.width(output))
     destination.write(output, text)
 
 
