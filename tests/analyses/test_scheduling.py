@@ -231,7 +231,7 @@ def test_rows_of_histograms_that_are_added_up_say_the_same(tmp_path, monkeypatch
     monkeypatch.setattr(durations, "ROWS", 40)
     monkeypatch.setattr(durations, "ROWS_MOST", 100)
     added = durations.read(log)
-    assert len(added.rows) < len(whole.rows)
+    assert len(added.rows) == len(whole.rows) < len(latencies["start"])
     assert added.rows.select("count", "total").sum().row(0) == pytest.approx(
         whole.rows.select("count", "total").sum().row(0)
     )

@@ -18,6 +18,51 @@ from thinktime.cli import run
 from thinktime.log import Log
 from thinktime.sources.simulated import resume, simulate
 
+IN_POLARS = """
+import os, signal, sys, threading, time
+from contextlib import nullcontext
+from thinktime.cli.program.interrupts import _Interrupt, one_for_each_signal
+
+def interrupt_soon():
+    time.sleep(0.05)
+    os.kill(os.getpid(), signal.SIGINT)
+
+def handled():
+    "True if an interruption in polars was handled to the end, None if it came between two calls."
+    threading.Thread(target=interrupt_soon).start()
+    try:
+        try:
+            while True:
+                rows.lazy().group_by("key").agg(pl.col("value").sum()).sort("value").collect()
+        except KeyboardInterrupt as one:
+            if isinstance(one, _Interrupt):
+                return None
+            for number in range(100):
+                str(number)
+            if len(sys.argv) > 1:
+                try:
+                    os.kill(os.getpid(), signal.SIGINT)
+                    time.sleep(60)
+                except KeyboardInterrupt:
+                    return "a second one was raised"
+            return True
+    except KeyboardInterrupt:
+        return False
+
+with one_for_each_signal() if MANAGED else nullcontext():
+    # As in a command, polars is loaded when the program runs: it puts its own handler in front of Python's.
+    import polars as pl
+
+    key = pl.col("key")
+    rows = pl.DataFrame({"key": range(400_000)}).with_columns(value=key * 0.5, key=key % 9973)
+    # Mostly the first is in a call of polars; without care it cannot be told where it was.
+    for attempt in range(50):
+        found = handled()
+        if found is not None and (MANAGED or found is False):
+            break
+print(found)
+"""
+"""An interruption in a call of polars, handled in a few lines; with an argument, and in these another."""
 CODE = "import sys; sys.argv[0] = 'thinktime'; from thinktime.cli import main; main()"
 DESIGN = """
 system = "apl360"
@@ -28,6 +73,19 @@ length = 20000
 [factors]
 users = [30, 31, 32, 33, 34, 35]
 """
+
+
+@pytest.mark.parametrize(
+    ("managed", "arguments", "found"),
+    [(True, [], True), (True, ["again"], "a second one was raised"), (False, [], False)],
+)
+def test_polars_interrupts_once(managed: bool, arguments: list[str], found: bool | str) -> None:
+    """Without care, the canary, an interruption in polars is raised again while it is handled."""
+    code = IN_POLARS.replace("MANAGED", str(managed))
+    ended = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert ended.stdout.strip() == str(found)
 
 
 def part(path: Path) -> None:

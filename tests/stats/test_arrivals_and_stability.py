@@ -4,7 +4,9 @@ Rejections in R samples with fixed seeds are binomial when the stated rate is ri
 correct test with probability 1 in 10 000.
 """
 
+import inspect
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -181,6 +183,27 @@ def test_k_sample_anderson_darling_of_scholz_and_stephens_1987():
         result = homogeneity.same_distribution(laboratories, seed=seed)
         assert result.statistic == pytest.approx(4.45, abs=0.25)
         assert result.p == pytest.approx(0.0023, abs=0.0008)
+
+
+def test_k_sample_anderson_darling_is_that_of_scipy():
+    """Which counts, for each sample, the observations below every other one; a shift moves p off its ends."""
+    # SciPy 1.17 renamed the option.
+    renamed = "variant" in inspect.signature(stats.anderson_ksamp).parameters
+    without_ties = {"variant": "continuous"} if renamed else {"midrank": False}
+    random = np.random.default_rng(6)
+    inside = 0
+    for shift in np.repeat([0.0, 0.15, 0.3], 10):
+        sizes = random.integers(homogeneity.N_LEAST, 120, size=random.integers(2, 9))
+        samples = [random.normal(shift * number, size=size) for number, size in enumerate(sizes)]
+        ours = homogeneity.same_distribution(samples)
+        with warnings.catch_warnings():
+            # p at an end of the table, and the return value of versions to come.
+            warnings.simplefilter("ignore")
+            theirs = stats.anderson_ksamp(samples, **without_ties)
+        assert ours.statistic == pytest.approx(float(theirs.statistic), rel=1e-9)
+        assert ours.p == pytest.approx(float(theirs.pvalue), rel=1e-9)
+        inside += 0.001 < ours.p < 0.25
+    assert inside >= 5
 
 
 def test_rank_statistics_of_samples_that_do_not_overlap():

@@ -253,7 +253,8 @@ def _measured(log: Log, sums: _Sums) -> Recording:
         dropped=sum(item.count for item in incidents if item.kind == "interval_dropped"),
         lost=sum(item.count for item in incidents if item.kind == "rows_lost"),
         recorder_cpu_share=sums.per_second("recorder_cpu_s"),
-        written_bytes_per_s=sums.per_second("recorder_written_bytes"),
+        # The first sample is taken before anything has been written.
+        written_bytes_per_s=sums.per_second("recorder_written_bytes") if sums.intervals > 1 else None,
         longest_delay_s=sums.own.get(DELAY),
         busy_ticks_s=sums.ticks_s,
         busy_exact_s=None if sums.ticks_s is None else sums.exact_s,

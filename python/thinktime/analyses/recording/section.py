@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from thinktime.analyses.recording.analysis import Host, Recording, Workload
 
 TITLE = "How good is the recording?"
+ALIKE = 0.01
+"""Relative difference of the mean and the median length of an interval below which they are one."""
 METHOD = (
     "Lengths are measured on a monotonic clock; an interval that spans a reboot, a suspend or a counter "
     "reset is dropped and counted here. Tick-sampled CPU time credits a whole tick to the task that runs at "
@@ -218,9 +220,14 @@ def length(result: Recording) -> str:
     """Length of the record in words: 4 min in 120 intervals of 2.00 s."""
     if not result.intervals:
         return "no intervals of the machine's counters"
-    interval = f" of {shown.quantity(result.interval_s, 's')}" if result.interval_s else ""
-    intervals = shown.count(result.intervals, "interval")
-    return f"{shown.duration(result.measured_s)} in {intervals}{interval}"
+    intervals = f"{shown.duration(result.measured_s)} in {shown.count(result.intervals, 'interval')}"
+    if not result.interval_s:
+        return intervals
+    mean_s = result.measured_s / result.intervals
+    if abs(mean_s - result.interval_s) <= ALIKE * mean_s:
+        # Number and length then multiply to the time that is printed beside them.
+        return f"{intervals} of {shown.quantity(mean_s, 's')}"
+    return f"{intervals} of {shown.quantity(result.interval_s, 's')} in the median"
 
 
 def users_played(workload: Workload) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,13 +27,15 @@ Array = NDArray[np.float64]
 BLOCKS_MAX = 256
 """Stretches of the trace whose sums are kept, for intervals and for the course over time."""
 ROWS_MOST = 1 << 20
-"""Rows of histograms from which those of one block and bucket are added up."""
+"""Rows from which those of one block and bucket are added up."""
 EVENTS_MOST = 4_000_000
 """Events above which their durations are counted in buckets."""
 BUCKET_BITS, BUCKET_BITS_LEAST = 8, 3
 """Bits of the fraction of a duration that buckets of events distinguish, at first and at least."""
-FRACTION_BITS = 52
-"""Bits of the fraction of a floating-point number."""
+FRACTION_BITS, EXPONENT_BITS = 52, 11
+"""Bits of the fraction and of the exponent of a floating-point number."""
+TEXTS = ("quantity", "reason", "command", "user")
+"""What durations are told apart by."""
 BLOCKS_LEAST_S = 1e-3
 """Shortest stretch [s]."""
 QUANTITY_OF = {
@@ -108,20 +110,19 @@ def _of_events(log: Log) -> Trace | None:
     parts = (_events(log, part).with_columns(block.alias("block")) for part in log.in_turn("events"))
     edges = np.linspace(0.0, length, blocks + 1)
     if known.n <= EVENTS_MOST:
-        rows, bits = pl.concat([part.collect() for part in parts]), None
+        rows, width = pl.concat([part.collect() for part in parts]), None
     else:
-        rows, bits = _counted(parts)
-    texts = ("quantity", "reason", "command", "user")
+        rows, width = _counted(parts, blocks)
     return Trace(
         source="events",
         rows=rows.select(
-            "block", *(pl.col(name).cast(pl.Categorical) for name in texts), "low", "high", "count", "total"
+            "block", *(pl.col(name).cast(pl.Categorical) for name in TEXTS), "low", "high", "count", "total"
         ),
         lengths=np.diff(edges),
         starts=edges[:-1],
         unseen=known.unseen,
-        events=None if bits is None else known.n,
-        width=0.0 if bits is None else 2.0**-bits,
+        events=None if width is None else known.n,
+        width=width or 0.0,
     )
 
 
@@ -146,7 +147,7 @@ def _events(log: Log, part: pl.LazyFrame) -> pl.LazyFrame:
             pl.col("time").dt.epoch("us"),
             "quantity",
             *(pl.col(name).cast(pl.String).fill_null("") for name in ("reason", "command")),
-            _user(log, "events").cast(pl.String),
+            _user(log, "events"),
             pl.col("total").alias("low"),
             pl.col("total").alias("high"),
             pl.lit(1, pl.Int64).alias("count"),
@@ -196,43 +197,112 @@ class _Known:
         )
 
 
-def _counted(parts: Iterable[pl.LazyFrame]) -> tuple[pl.DataFrame, int]:
-    """Durations of many events in buckets, which get wider until there are few rows.
+def _counted(parts: Iterable[pl.LazyFrame], blocks: int) -> tuple[pl.DataFrame, float]:
+    """Durations of many events in buckets, and the width of these relative to the durations.
 
-    Returns
-    -------
-    (rows, bits)
-        A bucket has the durations with equal `bits` after the first of their binary representation: all
-        sums are exact, and a bucket is at most 2 ** -bits wide, relative to its durations.
+    A bucket has the durations with as many equal bits after the first of their binary representation: all
+    sums are exact. Buckets get wider until there are few rows.
     """
     import polars as pl
 
-    bits = BUCKET_BITS
-    kept: list[pl.DataFrame] = []
-    most, height = ROWS_MOST, 0
+    sums, narrow = _Sums(TEXTS, blocks, bits_least=BUCKET_BITS_LEAST), np.uint64(FRACTION_BITS - BUCKET_BITS)
     for part in parts:
         for frame in part.collect_batches(chunk_size=ROWS, maintain_order=True):
-            kept.append(_bucketed(frame.drop("time"), bits))
-            height += len(frame)
-            if height <= most:
-                continue
-            rows = _added(pl.concat(kept))
-            while len(rows) > ROWS_MOST and bits > BUCKET_BITS_LEAST:
-                bits -= 1
-                rows = _added(_bucketed(rows, bits))
-            kept, height = [rows], len(rows)
-            most = max(ROWS_MOST, 2 * height)
-    return _added(_bucketed(pl.concat(kept), bits)), bits
+            sums.absorb(frame, frame["low"].to_numpy().view(np.uint64) >> narrow)
+    rows, bucket = sums.rows()
+    shift = np.uint64(FRACTION_BITS - sums.bits)
+    bounds = {"low": bucket << shift, "high": (bucket + np.uint64(1)) << shift}
+    return rows.with_columns(
+        pl.Series(name, at.view(np.float64)) for name, at in bounds.items()
+    ), 2.0**-sums.bits
 
 
-def _bucketed(rows: pl.DataFrame, bits: int) -> pl.DataFrame:
-    """Rows whose bounds are those of their buckets."""
-    import polars as pl
+class _Sums:
+    """Counts and totals of durations, added up by their labels, block and bucket.
 
-    shift = np.uint64(FRACTION_BITS - bits)
-    number = rows["low"].to_numpy().view(np.uint64) >> shift
-    bounds = {"low": number << shift, "high": (number + np.uint64(1)) << shift}
-    return rows.with_columns(pl.Series(name, at.view(np.float64)) for name, at in bounds.items())
+    The three together are one whole number, a cell: a million cells take 24 MB.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Columns of the labels.
+    blocks : int
+        Number of blocks.
+    bits_least : int
+        Bits of a bucket that are kept at least where there are too many cells.
+    """
+
+    _BUCKET_BITS = np.uint64(EXPONENT_BITS + BUCKET_BITS)
+    _MASK = np.uint64((1 << (EXPONENT_BITS + BUCKET_BITS)) - 1)
+
+    def __init__(self, names: Sequence[str], blocks: int, *, bits_least: int = BUCKET_BITS) -> None:
+        self.bits = BUCKET_BITS
+        """Bits of the fraction of a duration that buckets distinguish."""
+        self._names, self._blocks, self._bits_least = list(names), blocks, bits_least
+        self._labels: pl.DataFrame | None = None
+        self._held: list[tuple[NDArray[np.uint64], NDArray[np.int64], Array]] = []
+        self._height, self._most = 0, ROWS_MOST
+
+    def absorb(self, rows: pl.DataFrame, bucket: NDArray[np.uint64] | None = None) -> None:
+        """Add rows with labels, ``block``, ``count`` and ``total``; buckets have `BUCKET_BITS` bits."""
+        cells = self._labelled(rows) * np.uint64(self._blocks) + rows["block"].to_numpy().astype(np.uint64)
+        cells <<= self._BUCKET_BITS
+        if bucket is not None:
+            cells |= bucket >> np.uint64(BUCKET_BITS - self.bits)
+        self._held.append((cells, rows["count"].to_numpy(), rows["total"].to_numpy()))
+        self._height += len(cells)
+        if self._height > self._most:
+            self._add_up()
+            self._most = max(ROWS_MOST, 2 * self._height)
+
+    def rows(self) -> tuple[pl.DataFrame, NDArray[np.uint64]]:
+        """Labels, ``block``, ``count`` and ``total`` of each cell, and its bucket."""
+        import polars as pl
+
+        self._add_up()
+        ((cells, counts, totals),) = self._held
+        of, block = np.divmod(cells >> self._BUCKET_BITS, np.uint64(self._blocks))
+        assert self._labels is not None
+        labels = self._labels.select(pl.col(pl.String).cast(pl.Categorical), pl.col(pl.Float64))
+        frame = labels[of.astype(np.int64)].with_columns(
+            pl.Series("block", block.astype(np.int64)), pl.Series("count", counts), pl.Series("total", totals)
+        )
+        return frame, cells & self._MASK
+
+    def _labelled(self, rows: pl.DataFrame) -> NDArray[np.uint64]:
+        """Number of each row's labels, in the order in which they appear."""
+        import polars as pl
+
+        own = rows.select(self._names)
+        labels = own.unique(maintain_order=True)
+        if self._labels is not None:
+            new = labels.join(self._labels, on=self._names, how="anti", maintain_order="left")
+            labels = pl.concat([self._labels, new])
+        self._labels = labels
+        numbers = own.join(labels.with_row_index("label"), on=self._names, how="left", maintain_order="left")[
+            "label"
+        ]
+        return numbers.to_numpy().astype(np.uint64)
+
+    def _add_up(self) -> None:
+        """Make one row of those of one cell, with wider buckets where there are too many."""
+        self._held = [_added(*map(np.concatenate, zip(*self._held, strict=True)))]
+        while len(self._held[0][0]) > ROWS_MOST and self.bits > self._bits_least:
+            self.bits -= 1
+            cells, counts, totals = self._held[0]
+            wider = cells & ~self._MASK | (cells & self._MASK) >> np.uint64(1)
+            self._held = [_added(wider, counts, totals)]
+        self._height = len(self._held[0][0])
+
+
+def _added(
+    cells: NDArray[np.uint64], counts: NDArray[np.int64], totals: Array
+) -> tuple[NDArray[np.uint64], NDArray[np.int64], Array]:
+    """Sums of each cell, in the order of the rows, whatever the number of threads."""
+    found, place = np.unique(cells, return_inverse=True)
+    # Counts are exact as real numbers up to 2^53.
+    number, total = (np.bincount(place, amounts, len(found)) for amounts in (counts, totals))
+    return found, number.astype(np.int64), total.astype(np.float64)
 
 
 def _user(log: Log, table: str) -> pl.Expr:
@@ -241,7 +311,7 @@ def _user(log: Log, table: str) -> pl.Expr:
 
     columns = [name for name in ("name", "user") if name in {column.name for column in log.schema(table)}]
     texts = [pl.col(name).cast(pl.String) for name in columns]
-    return pl.coalesce(*texts, pl.lit("")).cast(pl.Categorical).alias("user")
+    return pl.coalesce(*texts, pl.lit("")).alias("user")
 
 
 def _of_histograms(log: Log) -> Trace | None:
@@ -282,45 +352,24 @@ def _merged(log: Log, starts: NDArray[np.int64], blocks: int) -> pl.DataFrame:
     """
     import polars as pl
 
-    texts = ("quantity", "reason", "command")
-    kept: list[pl.DataFrame] = []
-    most, height = ROWS_MOST, 0
+    sums = _Sums((*TEXTS, "low", "high"), blocks)
+    found = False
     for part in log.in_turn("latencies"):
         counted = part.filter(pl.col("count") > 0)
         for frame in counted.collect_batches(chunk_size=ROWS, maintain_order=True):
             number = np.searchsorted(starts, frame["start"].dt.epoch("us").to_numpy(), side="right") - 1
             rows = frame.select(
                 pl.Series("block", np.maximum(number, 0) * blocks // len(starts)),
-                *(pl.col(name).cast(pl.String).fill_null("") for name in texts),
-                _user(log, "latencies").cast(pl.String),
+                *(pl.col(name).cast(pl.String).fill_null("") for name in TEXTS if name != "user"),
+                _user(log, "latencies"),
                 pl.col("at_least_s").fill_null(0.0).alias("low"),
                 pl.col("below_s").fill_null(math.inf).alias("high"),
                 pl.col("count").cast(pl.Int64),
                 pl.col("total_s").alias("total"),
             )
-            kept.append(rows)
-            height += len(rows)
-            if height > most:
-                kept = [_added(pl.concat(kept))]
-                height = len(kept[0])
-                most = max(most, 2 * height)
-    if not kept:
-        return pl.DataFrame()
-    return pl.concat(kept).with_columns(pl.col(*texts, "user").cast(pl.Categorical))
-
-
-def _added(rows: pl.DataFrame) -> pl.DataFrame:
-    """Sums of the rows that differ in their amounts alone, each in the order of the rows."""
-    import polars as pl
-
-    amounts = ("count", "total")
-    keys = rows.drop(amounts).unique(maintain_order=True)
-    # Not a group-by of polars: its sums depend on the number of threads.
-    numbered = rows.join(keys.with_row_index("group"), on=keys.columns, how="left", maintain_order="left")
-    group = numbered["group"].to_numpy()
-    count, total = (np.bincount(group, numbered[name].to_numpy(), len(keys)) for name in amounts)
-    sums = keys.with_columns(pl.Series("count", count.astype(np.int64)), pl.Series("total", total))
-    return sums.select(rows.columns)
+            sums.absorb(rows)
+            found = True
+    return sums.rows()[0] if found else pl.DataFrame()
 
 
 @dataclass(frozen=True, slots=True)

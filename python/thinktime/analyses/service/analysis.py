@@ -162,7 +162,8 @@ def analyse(
     limits : sequence of float
         Service times [s] for `Service.below`.
     period_s : float, optional
-        Length of the periods that are compared [s]; by default about ten minutes.
+        Length of the periods that are compared [s]; by default about ten minutes, and at least a five
+        hundredth of the log.
     seed : int
         Of the sample that is taken of more than two million interactions or bursts
         (`interaction_pieces.sampled`, `bursts.sampled`).

@@ -24,6 +24,8 @@ Array = NDArray[np.float64]
 
 N_PERIOD = 20
 """Least number of interactions of a period."""
+PERIODS_MOST = 500
+"""Periods of a long log: more would be more than a reader looks at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +73,8 @@ def analyse(
 ) -> Stability | NotApplicable:
     """Compare the service times of periods, over all and by class.
 
-    Periods are about ten minutes long and end where sessions end or the number of users changes. Each
+    Periods are about ten minutes long, of long logs longer, so that there are at most some five hundred, and
+    end where sessions end or the number of users changes. Each
     class is tested twice: for any difference (Anderson and Darling) and for a trend (Spearman); the 5 % of
     false alarms holds over all tests together (Holm 1979).
     """
@@ -100,11 +103,11 @@ def analyse(
 
 
 def _period(spans: Sequence[Span], n: int, period_s: float | None) -> float | None:
-    """Length of a period [s]: ten minutes or less, but long enough for some 50 interactions."""
+    """Length of a period [s]: ten minutes or less, but long enough for some 50 interactions, and few."""
     if period_s is not None:
         return period_s
     total = sum(span.length for span in spans)
-    return max(min(600.0, total / 4), total * 50.0 / max(n, 1))
+    return max(min(600.0, total / 4), total * 50.0 / max(n, 1), total / PERIODS_MOST)
 
 
 def _rows(arrival: Array, usable: NDArray[np.bool_], span: Span) -> NDArray[np.int64]:

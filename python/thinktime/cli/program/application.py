@@ -19,6 +19,7 @@ from typer.main import get_command
 from thinktime.cli import COMMANDS, config, messages, words_of
 from thinktime.cli.program import front
 from thinktime.cli.program.catalogue import Parameter
+from thinktime.cli.program.interrupts import one_for_each_signal
 from thinktime.cli.program.plain import PlainCommand, PlainGroup
 from thinktime.errors import InputError, InterruptedWorkError, WorkError
 
@@ -93,7 +94,7 @@ def run(asked: Sequence[str]) -> int:
     start = time.monotonic()
     try:
         settings = _settings(asked)
-        with _log_warnings_as_notes():
+        with one_for_each_signal(), _log_warnings_as_notes():
             status = _called(asked, settings)
         messages.flush()
         _note_cost(start)

@@ -19,6 +19,7 @@ Statistics 1, 292) is needed only where nothing was assigned, and is exact only 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,6 +35,8 @@ DRAWS = 9_999
 """Number of assignments drawn where there are too many to list."""
 TIED = 1e-9
 """Statistics that differ by less than this fraction of the largest are equal: sums differ by rounding."""
+CELLS_MOST = 1 << 20
+"""Units of assignments that are numbers at a time: otherwise each is a bit."""
 LEFT_LEAST = 1e-9
 """An assignment of which less than this fraction is left after the blocks is one of whole blocks."""
 
@@ -126,10 +129,10 @@ class Reassignment:
         self.possible = assignments.count()
         self.exact = self.possible <= LISTED_MAX
         if self.exact:
-            rows = assignments.listed().astype(np.float64)
+            rows = assignments.listed()
         else:
-            drawn = assignments.drawn(draws, np.random.default_rng(seed)).astype(np.float64)
-            rows = np.vstack([observed, drawn])
+            drawn = assignments.drawn(draws, np.random.default_rng(seed))
+            rows = np.vstack([np.array([assignments.observed], dtype=np.int8), drawn])
         self.basis = basis
         self.degrees = n - rank - 1
         made = observed - basis @ (basis.T @ observed)
@@ -137,17 +140,26 @@ class Reassignment:
         if self.length <= LEFT_LEAST * math.sqrt(n):
             raise Confounded("the treatment is the same in every unit of a block, or varies with it")
         self._made = made / self.length
-        left = rows - (rows @ basis) @ basis.T
-        lengths = np.linalg.norm(left, axis=1)
+        self._bits = np.packbits(rows.astype(bool), axis=1)
+        lengths = np.concatenate([_lengths(part, basis) for part in self._assigned(self._bits)])
         usable = lengths > LEFT_LEAST * math.sqrt(n)
         if self.exact:
             # With a coin for each unit, assignments such as all heads carry no information and are not used.
             self.possible = int(usable.sum())
-        self.rows = left[usable] / lengths[usable, None]
-        self.lengths = lengths[usable]
-        alike = np.abs(self.rows @ self._made) >= 1.0 - TIED
+        self._bits, self.lengths = self._bits[usable], lengths[usable]
+        alike = np.abs(self._along(self._made)) >= 1.0 - TIED
         self.smallest_p = float(np.mean(alike))
         """Smallest two-sided p that any responses could give."""
+
+    @property
+    def units(self) -> int:
+        """Number of units."""
+        return len(self.basis)
+
+    @property
+    def compared(self) -> int:
+        """Number of assignments compared, including the one made."""
+        return len(self.lengths)
 
     def effect(self, y: ArrayLike) -> float:
         """Estimate of treated minus control."""
@@ -155,7 +167,7 @@ class Reassignment:
 
     def effects(self, y: ArrayLike) -> _Array:
         """Estimates under all assignments compared: the distribution under chance alone."""
-        result: _Array = self.rows @ self._responses(y) / self.lengths
+        result: _Array = self._along(self._left(y)) / self.lengths
         return result
 
     def residual_deviation(self, y: ArrayLike) -> float | None:
@@ -192,20 +204,20 @@ class Reassignment:
             `y` are not numbers.
         """
         values = self._left(y)
-        statistics = np.abs(self.rows @ values)
+        statistics = np.abs(self._along(values))
         made = abs(float(self._made @ values))
         scale = float(np.max(np.abs(np.asarray(y, dtype=np.float64)), initial=0.0))
         if float(np.linalg.norm(values)) <= 1e-12 * scale * math.sqrt(len(values)):
             p = 1.0  # responses vary by rounding only: all assignments are equal
         else:
             p = float(np.mean(statistics >= made - TIED * float(np.max(statistics, initial=made))))
-        error = 0.0 if self.exact else math.sqrt(p * (1.0 - p) / len(self.rows))
+        error = 0.0 if self.exact else math.sqrt(p * (1.0 - p) / self.compared)
         return Permutation(
             effect=self.effect(y),
             t=self.t(y),
             p=p,
             smallest_p=self.smallest_p,
-            assignments=len(self.rows),
+            assignments=self.compared,
             possible=self.possible,
             exact=self.exact,
             error=error,
@@ -232,21 +244,45 @@ class Reassignment:
         low, high = self.ends(self._responses(y)[:, None], level)
         return EffectRange(low=estimate + float(low[0]), high=estimate + float(high[0]), level=level)
 
-    def ends(self, y: _Array, level: float, rows: _Array | None = None) -> tuple[_Array, _Array]:
-        """Ends of the intervals of many responses, one column each, relative to the estimates."""
-        used = self.rows if rows is None else rows
+    def ends(self, y: _Array, level: float, chosen: NDArray[np.int64] | None = None) -> tuple[_Array, _Array]:
+        """Ends of the intervals of many responses, one column each, relative to the estimates.
+
+        Parameters
+        ----------
+        y : array of shape (units, columns)
+        level : float
+            Confidence of the intervals.
+        chosen : array of int, optional
+            Numbers of the assignments that are compared; all by default.
+        """
         made = self._made @ y / self.length
-        c = used @ self._made * self.length
+        c = self._along(self._made, chosen) * self.length
         mirrored = np.abs(c) >= self.length * (1.0 - TIED)
         safe = np.where(mirrored, 0.0, c)[:, None]
-        b = used @ y - safe * made
+        b = self._along(self._removed(y), chosen) - safe * made
         first, second = b / (safe + self.length), b / (safe - self.length)
         low, high = np.minimum(first, second), np.maximum(first, second)
         low[mirrored], high[mirrored] = -np.inf, np.inf
-        rejected = math.floor((1.0 - level) * len(used) + 1e-9)
+        rejected = math.floor((1.0 - level) * len(c) + 1e-9)
         lowest = np.partition(low, rejected, axis=0)[rejected]
         highest = -np.partition(-high, rejected, axis=0)[rejected]
         return lowest, highest
+
+    def _assigned(self, bits: NDArray[np.uint8]) -> Iterator[_Array]:
+        """Assignments as numbers, as many at a time as fit into a cache."""
+        step = max(1, CELLS_MOST // self.units)
+        for first in range(0, len(bits), step):
+            part = np.unpackbits(bits[first : first + step], axis=1, count=self.units)
+            yield part.astype(np.float64)
+
+    def _along(self, left: _Array, chosen: NDArray[np.int64] | None = None) -> _Array:
+        """Products z'My / |Mz| of assignments with My, or with each of its columns."""
+        bits, lengths = self._bits, self.lengths
+        if chosen is not None:
+            bits, lengths = bits[chosen], lengths[chosen]
+        products = np.concatenate([part @ left for part in self._assigned(bits)])
+        result: _Array = products / (lengths if left.ndim == 1 else lengths[:, None])
+        return result
 
     def _responses(self, y: ArrayLike) -> _Array:
         values = arguments.sample(y, "y")
@@ -255,9 +291,19 @@ class Reassignment:
         return values
 
     def _left(self, y: ArrayLike) -> _Array:
-        values = self._responses(y)
+        return self._removed(self._responses(y))
+
+    def _removed(self, values: _Array) -> _Array:
+        """What is left of responses, or of each column of them, without W."""
         result: _Array = values - self.basis @ (self.basis.T @ values)
         return result
+
+
+def _lengths(assigned: _Array, basis: _Array) -> _Array:
+    """Length of what is left of each assignment without W."""
+    left = assigned - (assigned @ basis) @ basis.T
+    lengths: _Array = np.linalg.norm(left, axis=1)
+    return lengths
 
 
 def _basis(n: int, nuisance: ArrayLike | None) -> tuple[_Array, int]:

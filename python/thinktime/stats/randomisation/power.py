@@ -146,14 +146,14 @@ def permutation_power(
     alpha, seed = arguments.level(alpha, "alpha"), arguments.whole(seed, "seed")
     simulations = arguments.whole(simulations, "simulations", least=1)
     random = np.random.default_rng(seed)
-    rows = design.rows
-    if len(rows) > ROWS_MAX:
-        rows = rows[random.choice(len(rows), ROWS_MAX, replace=False)]
-    y = random.standard_normal((design.rows.shape[1], simulations))
+    compared = np.arange(design.compared)
+    if len(compared) > ROWS_MAX:
+        compared = random.choice(len(compared), ROWS_MAX, replace=False)
+    y = random.standard_normal((design.units, simulations))
     low, high = [], []
-    step = max(1, 2_000_000 // len(rows))
+    step = max(1, 2_000_000 // len(compared))
     for first in range(0, simulations, step):
-        below, above = design.ends(y[:, first : first + step], 1.0 - alpha, rows)
+        below, above = design.ends(y[:, first : first + step], 1.0 - alpha, compared)
         low.append(below)
         high.append(above)
     errors = np.array([design.effect(column) for column in y.T])
