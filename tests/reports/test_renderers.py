@@ -164,6 +164,20 @@ def test_a_folded_table_names_its_rows_where_names_tell_something(firsts: list[s
     assert said in render_text.render_section(Section(name="a", title="A", summary=("b",), tables=(folded,)))
 
 
+def test_a_page_has_the_first_rows_of_a_long_table_and_says_where_all_are() -> None:
+    rows = tuple((f"row {number:05}", number) for number in range(12_000))
+    table = Table(name="long", caption="Long", columns=(Column("name"), Column("value")), rows=rows)
+    section = Section(name="a", title="A", summary=("b",), tables=(table,))
+    document = Document(title="Long", subtitle="table", findings=(), sections=(section,))
+    words = Page(render_html.render(document)).words
+    shown = [word for word in words if word.startswith("row ")]
+    assert shown == [name for name, _ in rows[: len(shown)]]
+    assert len(shown) < 2000
+    said = f"The first {len(shown)} of {len(rows)} rows; all are in --format json and csv."
+    assert any(said in word for word in words)
+    assert len(json.loads(render_json.render(document))["sections"][0]["tables"][0]["rows"]) == len(rows)
+
+
 def test_wide_characters_take_two_columns() -> None:
     rows = (("数据", 1), ("abcd", 22))
     text = render_text.render_section(

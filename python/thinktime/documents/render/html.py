@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from thinktime.documents import format as shown
 from thinktime.documents.charts import frame
-from thinktime.documents.document import Cell, Document, Figure, Section, Table
+from thinktime.documents.document import DATA_IN, Cell, Document, Figure, Section, Table
 from thinktime.documents.render.arranged import ROWS_SHOWN, Words, arrange, counted
 from thinktime.documents.render.drawing import embedded
 from thinktime.documents.render.escape import escaped_document
@@ -40,6 +40,8 @@ VEGA_LITE = "6.4"
 """The version that this Altair writes; vl-convert carries several."""
 _MARKED = re.compile(rf"`(?P<code>[^`\n]+)`|{shown.MOMENT.pattern}")
 """Code in backticks, or an instant."""
+ROWS_MOST = 1000
+"""Rows of a table that a page holds: a log of years has a hundred thousand periods."""
 _DRAWN = re.compile(r"<(?:text|tspan)\b[^>]*>([^<]*)<")
 """Words in a drawing."""
 
@@ -280,13 +282,16 @@ def _halves(section: Section) -> Iterator[str]:
 
 
 def _table(table: Table) -> HtmlTable:
-    columns = [shown.column(head, [row[at] for row in table.rows]) for at, head in enumerate(table.columns)]
+    held, notes = table.rows[:ROWS_MOST], table.notes
+    if len(held) < len(table.rows):
+        notes = (*notes, f"The first {ROWS_MOST} of {len(table.rows)} rows; all are in {DATA_IN}.")
+    columns = [shown.column(head, [row[at] for row in held]) for at, head in enumerate(table.columns)]
     rows = tuple(
         tuple(_table_cell(value, column.cells[number]) for value, column in zip(row, columns, strict=True))
-        for number, row in enumerate(table.rows)
+        for number, row in enumerate(held)
     )
     headings = tuple((column.heading, column.unit, column.numeric) for column in columns)
-    return HtmlTable(table.name, table.caption, headings, rows, table.notes)
+    return HtmlTable(table.name, table.caption, headings, rows, notes)
 
 
 def _table_cell(value: Cell, text: str) -> HtmlCell:
