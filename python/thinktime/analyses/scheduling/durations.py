@@ -205,16 +205,16 @@ def _counted(parts: Iterable[pl.LazyFrame], blocks: int) -> tuple[pl.DataFrame, 
     """
     import polars as pl
 
-    sums, narrow = _Sums(TEXTS, blocks, bits_least=BUCKET_BITS_LEAST), np.uint64(FRACTION_BITS - BUCKET_BITS)
+    sums = _Sums(TEXTS, blocks, bits_least=BUCKET_BITS_LEAST)
+    shift = np.uint64(FRACTION_BITS - BUCKET_BITS)
     for part in parts:
         for frame in part.collect_batches(chunk_size=ROWS, maintain_order=True):
-            sums.absorb(frame, frame["low"].to_numpy().view(np.uint64) >> narrow)
+            sums.absorb(frame, frame["low"].to_numpy().view(np.uint64) >> shift)
     rows, bucket = sums.rows()
     shift = np.uint64(FRACTION_BITS - sums.bits)
     bounds = {"low": bucket << shift, "high": (bucket + np.uint64(1)) << shift}
-    return rows.with_columns(
-        pl.Series(name, at.view(np.float64)) for name, at in bounds.items()
-    ), 2.0**-sums.bits
+    rows = rows.with_columns(pl.Series(name, at.view(np.float64)) for name, at in bounds.items())
+    return rows, 2.0**-sums.bits
 
 
 class _Sums:
@@ -225,7 +225,7 @@ class _Sums:
     Parameters
     ----------
     names : sequence of str
-        Columns of the labels.
+        Columns of the labels: of `TEXTS`, ``low`` and ``high``.
     blocks : int
         Number of blocks.
     bits_least : int
@@ -236,11 +236,15 @@ class _Sums:
     _MASK = np.uint64((1 << (EXPONENT_BITS + BUCKET_BITS)) - 1)
 
     def __init__(self, names: Sequence[str], blocks: int, *, bits_least: int = BUCKET_BITS) -> None:
+        import polars as pl
+
         self.bits = BUCKET_BITS
         """Bits of the fraction of a duration that buckets distinguish."""
         self._names, self._blocks, self._bits_least = list(names), blocks, bits_least
-        self._labels: pl.DataFrame | None = None
-        self._held: list[tuple[NDArray[np.uint64], NDArray[np.int64], Array]] = []
+        self._labels = pl.DataFrame(
+            schema={name: pl.String if name in TEXTS else pl.Float64 for name in names}
+        )
+        self._held = [(np.zeros(0, np.uint64), np.zeros(0, np.int64), np.zeros(0))]
         self._height, self._most = 0, ROWS_MOST
 
     def absorb(self, rows: pl.DataFrame, bucket: NDArray[np.uint64] | None = None) -> None:
@@ -262,7 +266,6 @@ class _Sums:
         self._add_up()
         ((cells, counts, totals),) = self._held
         of, block = np.divmod(cells >> self._BUCKET_BITS, np.uint64(self._blocks))
-        assert self._labels is not None
         labels = self._labels.select(pl.col(pl.String).cast(pl.Categorical), pl.col(pl.Float64))
         frame = labels[of.astype(np.int64)].with_columns(
             pl.Series("block", block.astype(np.int64)), pl.Series("count", counts), pl.Series("total", totals)
@@ -271,18 +274,15 @@ class _Sums:
 
     def _labelled(self, rows: pl.DataFrame) -> NDArray[np.uint64]:
         """Number of each row's labels, in the order in which they appear."""
-        import polars as pl
-
         own = rows.select(self._names)
-        labels = own.unique(maintain_order=True)
-        if self._labels is not None:
-            new = labels.join(self._labels, on=self._names, how="anti", maintain_order="left")
-            labels = pl.concat([self._labels, new])
-        self._labels = labels
-        numbers = own.join(labels.with_row_index("label"), on=self._names, how="left", maintain_order="left")[
-            "label"
-        ]
-        return numbers.to_numpy().astype(np.uint64)
+        new = own.unique(maintain_order=True).join(
+            self._labels, on=self._names, how="anti", maintain_order="left"
+        )
+        self._labels = self._labels.vstack(new)
+        numbered = own.join(
+            self._labels.with_row_index("label"), on=self._names, how="left", maintain_order="left"
+        )
+        return numbered["label"].to_numpy().astype(np.uint64)
 
     def _add_up(self) -> None:
         """Make one row of those of one cell, with wider buckets where there are too many."""
@@ -353,7 +353,6 @@ def _merged(log: Log, starts: NDArray[np.int64], blocks: int) -> pl.DataFrame:
     import polars as pl
 
     sums = _Sums((*TEXTS, "low", "high"), blocks)
-    found = False
     for part in log.in_turn("latencies"):
         counted = part.filter(pl.col("count") > 0)
         for frame in counted.collect_batches(chunk_size=ROWS, maintain_order=True):
@@ -368,8 +367,7 @@ def _merged(log: Log, starts: NDArray[np.int64], blocks: int) -> pl.DataFrame:
                 pl.col("total_s").alias("total"),
             )
             sums.absorb(rows)
-            found = True
-    return sums.rows()[0] if found else pl.DataFrame()
+    return sums.rows()[0]
 
 
 @dataclass(frozen=True, slots=True)
