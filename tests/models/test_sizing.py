@@ -433,6 +433,14 @@ def test_a_log_that_is_saturated_throughout_still_tells_how_many_fit(tmp_path):
     said = " ".join(" ".join(caveats(answer.found, Unknown(users=1, until=18, queue=False), found)).split())
     assert "With up to 18 users, the mean response is not known to a factor of three" in said
     assert "Record with fewer users as well" in said
+    # Nor does more of the same tell it: only where the curve is known does time narrow the answer.
+    wide = replace(answer.found.at, response=replace(answer.found.at.response, value=1.0, low=0.5, high=2.0))
+    found_widely = replace(answer.found, at=wide)
+    for unknown, is_known in ((Unknown(users=1, until=18, queue=False), False), (None, True)):
+        said = " ".join(" ".join(caveats(found_widely, unknown, found)).split())
+        assert "at that number is known to 75 % only" in said
+        assert ("in all to know it to 15 %" in said) is is_known
+        assert ("to record for longer with as many users as here would hardly narrow" in said) is not is_known
 
 
 def test_light_work_of_which_any_number_fits_is_said_to_fit(tmp_path):

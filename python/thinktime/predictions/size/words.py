@@ -198,11 +198,13 @@ def caveats(found: Reached, unknown: Unknown | None, measured: Measured) -> Iter
         yield _unknown(unknown, measured, found.number)
     if found.at is not None and measured.stretches:
         needed = longer(measured, HALF_WIDTH, found.at.response)
-        if needed is not None:
+        known = f"The response time at that number is known to {_half(found.at):.0f} % only"
+        if needed is not None and unknown is not None:
+            yield f"{known}; to record for longer with as many users as here would hardly narrow that."
+        elif needed is not None:
             yield (
-                f"The response time at that number is known to {_half(found.at):.0f} % only. Beyond the knee "
-                f"1 % of demand is 2 to 3 % of response; record for about {shown.duration(needed)} in all to "
-                f"know it to {100 * HALF_WIDTH:.0f} %."
+                f"{known}. Beyond the knee 1 % of demand is 2 to 3 % of response; record for about "
+                f"{shown.duration(needed)} in all to know it to {100 * HALF_WIDTH:.0f} %."
             )
     for caveat in measured.caveats:
         if caveat.kind == "few_completed":
