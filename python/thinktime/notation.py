@@ -153,7 +153,8 @@ def interval(estimate: Estimate, chosen: Scale) -> str:
     high = None if estimate.high is None else estimate.high / chosen.factor
     ends = [end for end in (low, high) if end is not None and math.isfinite(end) and end != value]
     if not ends:
-        alone = number(value)
+        whole = chosen.factor == 1.0 and _counted(estimate.value, estimate.unit)
+        alone = fixed(value, 0) if whole else number(value)
         if (low is None) == (high is None):
             return alone
         # The extreme of a few observations is the only end that they give: the other stays open.
@@ -193,6 +194,9 @@ def estimate(value: Estimate) -> str:
     """Estimate with interval and unit: 377 ± 12 µs/fork."""
     if math.isnan(value.value):
         return ABSENT
+    alone = (value.low is None) == (value.high is None) and {value.low, value.high} <= {None, value.value}
+    if alone and _counted(value.value, value.unit):
+        return count(int(value.value), value.unit)
     chosen = scale(magnitude(value), value.unit)
     return _joined(interval(value, chosen), chosen.unit)
 

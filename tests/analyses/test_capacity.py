@@ -140,7 +140,10 @@ def test_configurations_stand_side_by_side(small, large):
     assert settings["CPUs"] == (1, 2)
     assert settings["core"] == (256, 384)
     section = several.section(result)
-    assert "1.9" in section.summary[2]
+    # A smaller share of twice the capacity is more work.
+    assert section.summary[1].startswith("The capacities differ: that is ")
+    assert section.summary[1].endswith("CPUs in large.")
+    assert "1.9" in section.summary[3]
     assert section.figures[0].chart()["layer"]
     with pytest.raises(InputError, match="needs 2 or more"):
         capacity_comparison.compare([small], ["small"])

@@ -15,8 +15,10 @@ import pytest
 from documented import LOGS, ROOT, Shown, commands, pages, tables
 from typer.main import get_command
 
+from thinktime.analyses.waits.states import N_LEAST
 from thinktime.cli import run
 from thinktime.cli.program.application import application
+from thinktime.quantity import parse_seconds
 
 SAR = ROOT / "tests" / "fixtures" / "sar"
 TOOLS = ROOT / "tests" / "fixtures" / "tools"
@@ -173,6 +175,18 @@ def test_the_commands_of_a_page_run_one_after_the_other(page, folder, capsys):
             failed.append((words, status, capsys.readouterr().err))
         capsys.readouterr()
     assert not failed
+
+
+def test_the_play_whose_slowest_inputs_are_asked_for_is_long_enough_for_an_answer(capsys):
+    """Users of a shell think for seconds: by default, a play ends after a handful of lines."""
+    page = (ROOT / "docs" / "how-to" / "see-where-time-waits.md").read_text()
+    (shown,) = (item for item in commands(page) if item.words[0] == "play")
+    assert run([*shown.words[:-2], "--dry-run"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    at = [float(words[1]) for words in lines if len(words) > 2 and words[2] == "s" and words[0].isdigit()]
+    length = parse_seconds(shown.words[shown.words.index("--step") + 1], "--step")
+    # Replies take time, too, and not every line waits for one.
+    assert sum(time < length for time in at) >= 2 * N_LEAST
 
 
 def test_a_log_has_one_name_on_all_pages():

@@ -9,6 +9,7 @@ import pytest
 import simulated_fleet as simulated
 from simulated_fleet import COSTS, EPOCH_US, Machine
 
+from thinktime.fleets import answer as answers
 from thinktime.fleets import models
 from thinktime.fleets.answer import Fleet, fleet, of_summaries
 from thinktime.fleets.costs import Coefficient
@@ -78,6 +79,16 @@ def test_the_outlier_is_found_and_no_other(answer: Fleet) -> None:
     assert [(item.machine, item.name) for item in answer.outliers.outliers] == [(COSTLY, "forks")]
     assert answer.outliers.outliers[0].value.value == pytest.approx(2.0 * COSTS["forks"], rel=0.15)
     assert answer.outliers.tests >= 22 * 6
+
+
+def test_the_room_of_all_machines_is_bounded_on_both_sides(answer: Fleet) -> None:
+    """Whole users: a lower end may be the value itself, which is no end left open."""
+    one = next(one for one in answer.machines if one.room.users is not None and one.room.users.value > 0.0)
+    assert one.room.users is not None
+    users = replace(one.room.users, value=31.0, low=31.0, high=32.0)
+    found = answers._room([replace(one, room=replace(one.room, users=users))] * 4, 0.95)
+    assert found is not None
+    assert (found.low, found.value, found.high) == (124.0, 124.0, 126.0)
 
 
 def test_a_machine_has_room_for_as_many_users_as_fill_it(answer: Fleet) -> None:

@@ -46,6 +46,20 @@ def rows(output, name):
     return next(table["rows"] for table in section["tables"] if table["name"] == name)
 
 
+@pytest.mark.parametrize(
+    "route", ['["cpu", "dsik", "cpu"]', '{ start = "cpu", cpu = { dsik = 0.8 }, dsik = { cpu = 1 } }']
+)
+@pytest.mark.parametrize("customers", ["", "[classes.queries]\narrivals = 2\n"])
+def test_a_route_to_a_station_that_there_is_not_is_refused(predict_command, tmp_path, route, customers):
+    """Its time was left out without a word: a misspelt disk made responses as short as without a disk."""
+    stations = 'stations.cpu.service = "20ms"\nstations.disk.service = "40ms"\n'
+    users = "" if customers else 'think_time = "1s"\nusers = 5\n'
+    (tmp_path / "routed.toml").write_text(f"{stations}{users}{customers}route = {route}\n")
+    status, output, errors = predict_command("network", "routed.toml")
+    assert (status, output) == (2, "")
+    assert "route: dsik: is no station; did you mean disk?" in errors
+
+
 def test_two_users_at_two_stations_by_hand(run):
     """Mean value analysis by hand: one user sees empty stations, two see the queues of one."""
     stations = ("--station", "cpu=30ms", "--station", "disk=60ms", "--think-time", "10ms")

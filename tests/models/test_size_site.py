@@ -99,6 +99,17 @@ def test_memory_by_hand(tmp_path, capsys):
     assert (answer["users"], answer["limit"]) == (40, "memory")
 
 
+@pytest.mark.parametrize("more", [[], ["--swap-speed", "200MB"]])
+def test_a_machine_without_room_for_a_single_user(tmp_path, capsys, more):
+    """It ended with a traceback, and a goal that no user met was told as one that is met."""
+    memory = 'memory = "10 GB"\nmemory_in_use = "1.7 GB"\n'
+    path = written(tmp_path, memory + EXACT + '[user_memory]\nmean = "199.9 MB"\n')
+    assert run(["size", "--from", str(path), "--memory", "1GB", *more]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "Not one user fits on 2 CPUs: one alone misses the goal that memory suffices" in text
+    assert "Memory is full before anybody comes." in text
+
+
 def test_percentiles_of_memory_are_those_of_a_lognormal_distribution(tmp_path):
     text = 'memory = "10 GB"\n' + EXACT + '[user_memory]\np50 = "200 MB"\np90 = "400 MB"\n'
     found = site.read(written(tmp_path, text), numbers_of).measured.memory

@@ -493,6 +493,7 @@ def test_an_idle_log_is_refused_with_the_remedy(tmp_path):
         (["--users", "0"], "--users"),
         (["--users", "100000"], "give at most"),
         (["--memory", "much"], "much"),
+        (["--memory", "64"], "64 is 64 bytes; give a unit, such as 64GB"),
     ],
 )
 def test_wrong_options_are_refused(simulated, capsys, options, said):

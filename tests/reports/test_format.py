@@ -70,6 +70,8 @@ def test_quantity(value: float | None, unit: str, text: str) -> None:
         (0.0, -1e-6, 1e-6, "s", "0.0 ± 1.0 µs"),
         (1e-6, 0.0, None, "s", "1.0 (0.0 to –) µs"),
         (5.25, None, None, "user", "5.25 users"),
+        (66.0, None, None, "user", "66 users"),
+        (1.0, 1.0, 1.0, "process", "1 process"),
         (1.0, 1.0, 1.0, "s", "1.00 s"),
         (math.nan, None, None, "s", "–"),
         (1.0, 0.5, math.inf, "s", "1.00 (0.50 to ∞) s"),

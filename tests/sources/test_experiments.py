@@ -14,6 +14,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from sources import stand_in
+from thinktime import cli
 from thinktime.analyses.experiment import analysis as experiment
 from thinktime.errors import InputError, WorkError
 from thinktime.log import design as designs
@@ -275,17 +276,26 @@ def test_a_cell_that_fails_is_named_and_stops_the_others(design, tmp_path):
 def test_runs_are_not_written_over_nor_mixed(design, tmp_path):
     folder = tmp_path / "runs"
     run(design, folder)
-    with pytest.raises(InputError, match="--resume continues it, --force replaces it"):
+    with pytest.raises(InputError, match="--force replaces it, --runs chooses another folder"):
         experiments.prepare(design, folder)
-    with pytest.raises(InputError, match=r"seed = 7, and .*design.toml has 8"):
+    with pytest.raises(InputError, match=r"seed = 7, and .*design.toml has 8; .*--runs"):
         experiments.prepare(replace(design, seed=8), folder, resume=True)
     other = tmp_path / "other"
     other.mkdir()
     (other / "precious").touch()
-    with pytest.raises(InputError, match="contains no runs"):
+    with pytest.raises(InputError, match=r"contains no runs .* --runs"):
         experiments.prepare(design, other, force=True)
     assert (other / "precious").exists()
     assert not experiments.prepare(design, folder, force=True).cells[0].exists
+
+
+def test_a_page_that_exists_is_no_reason_to_give_up_the_runs(design, tmp_path, capsys):
+    """--force alone would replace both."""
+    page = tmp_path / "page.html"
+    page.write_text("made before")
+    assert cli.run(["experiment", design.name, "--runs", str(tmp_path / "runs"), "-o", str(page)]) == 2
+    assert "--resume --force replaces the page and keeps the runs" in capsys.readouterr().err
+    assert page.read_text() == "made before"
 
 
 def test_progress_goes_from_what_there_is_to_all(design, tmp_path):

@@ -105,6 +105,16 @@ def test_every_interaction_is_a_row_and_nothing_is_left(start: Start) -> None:
     assert Log.open(player.log).check() == []
 
 
+def test_a_play_that_ends_before_anybody_types_says_so(start: Start) -> None:
+    player = start(
+        "empty", "--users", "1", "--step", "0.1s", "--think", "10h", "--baseline", "0s", "--no-record"
+    )
+    status, output, errors = player.end()
+    assert status == 0
+    assert "0 interactions" in output
+    assert "nobody typed anything: the play was over before the first think time" in errors
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_play_in_good_order(start: Start, number: signal.Signals) -> None:
     player = start("prototype", "--users", "4", "--step", "1h", *SHORT)

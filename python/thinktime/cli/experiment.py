@@ -43,7 +43,9 @@ def command(
         bool,
         typer.Option("--resume", help="Continue existing runs: simulate only the missing replications."),
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace existing runs.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace existing runs and page; with --resume, the page alone.")
+    ] = False,
     response: Annotated[
         list[str] | None,
         typer.Option("--response", metavar="NAME", help="Analyse this response only; repeatable."),
@@ -86,9 +88,15 @@ def command(
     from thinktime.documents.render import render
 
     page = destination.form_of(output)
-    if output is not None:
-        destination.check(output, force, page)
     runs = _opened(design) if (design / "runs.json").exists() else None
+    if output is not None:
+        if runs is None and not force and output.is_file():
+            # --force alone would replace the runs too, which may have taken hours.
+            raise InputError(
+                f"{output}: already exists; --resume --force replaces the page and keeps the runs, "
+                "-o chooses another name"
+            )
+        destination.check(output, force, page)
     how: dict[str, Any] = {"threads": threads, "limits": limits_of(max_events, max_memory)}
     if runs is None:
         with pool_of(on, workers, threads) as pool:

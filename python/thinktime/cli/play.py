@@ -359,6 +359,11 @@ def _print(played: Played, output: Path, form: SectionForm) -> None:
         + (f", {outcome['lost']} users lost" if outcome["lost"] else "")
         + f"; the driver took {100 * share:.1f} % of a CPU"
     )
+    if not (outcome["completed"] or outcome["unfinished"] or outcome["without_wait"]):
+        messages.failure(
+            "thinktime: nobody typed anything: the play was over before the first think time; play longer "
+            "(--step), or let users think less (--think)"
+        )
     _print_floor(played)
     asked, started = played.users_asked, played.users_started
     late = ": a step must last until its users are there; give a longer --step" if started < asked else ""

@@ -17,6 +17,8 @@ from thinktime.errors import InputError
 from thinktime.quantity import parse_bytes, parse_seconds
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from thinktime._native import _Progress, _RecordSummary
     from thinktime.log import Mode
     from thinktime.sources.linux import RecordOptions
@@ -353,11 +355,28 @@ def _lines(summary: _RecordSummary, output: Path) -> list[str]:
             f"CPU time sampled at the tick is {busy['sampled_s']:.2f} s, exact CPU time is "
             f"{busy['exact_s']:.2f} s: the load is in step with the tick; use the exact time"
         )
-    if facts["missing"]:
-        lines.append(
-            f"not available on this machine: {', '.join(sorted(facts['missing']))}; see `thinktime doctor`"
-        )
+    absent = [name for name, why in facts["missing"].items() if not _refused(why)]
+    if absent:
+        lines.append(f"not available on this machine: {', '.join(sorted(absent))}; see `thinktime doctor`")
+    if hidden := _hidden(facts, root=os.geteuid() == 0):
+        lines.append(f"not permitted: {', '.join(hidden)}; record as root, or see `thinktime doctor`")
     return [*lines, str(output)]
+
+
+def _refused(why: str) -> bool:
+    return "not permitted" in why
+
+
+def _hidden(facts: Mapping[str, Any], *, root: bool) -> list[str]:
+    """What this user may not read, and root may, in words."""
+    processes, memory = facts.get("processes") or {}, (facts.get("people") or {}).get("memory") or {}
+    hidden = sorted(name for name, why in facts["missing"].items() if _refused(why))
+    if _refused(str(processes.get("exits") or "")):
+        hidden.append("whose processes end between two samples")
+    # Of some, such as threads of the kernel, not even root reads the memory.
+    if memory.get("not_permitted") and not root:
+        hidden.append("what others' processes read and write, and their share of memory")
+    return hidden
 
 
 MISSED = {

@@ -36,6 +36,8 @@ WHAT_IF = (
     "class:NAME",
 )
 """Names in a plan."""
+MEMORY_LEAST = 1e6
+"""Bytes of memory below which a machine is a slip of the pen."""
 OF_A_CLASS = ("users", "think", "cpu", "rest", "user-memory")
 """Names in a plan that take a class of users: ``users:batch=4``."""
 
@@ -220,6 +222,17 @@ def _command(subject: Sequence[str], goals: Sequence[str], demands: Sequence[str
     return shlex.join(["thinktime", "size", *subject, *given])
 
 
+def _memory(item: str, text: str) -> float:
+    """Memory of a machine; a number without a unit is one of bytes, which hardly anybody means by 64."""
+    from thinktime.models.prediction import positive
+    from thinktime.quantity import parse_bytes
+
+    found = positive(item, float(parse_bytes(text, item)))
+    if found < MEMORY_LEAST:
+        raise InputError(f"{item}: {text} is {found:.0f} bytes; give a unit, such as 64GB")
+    return found
+
+
 def _plan(given: dict[str, Any], demand: Any) -> Plan:
     """Plan of the options."""
     pairs = [f"{key}={value}" for key, value in given.items() if value is not None]
@@ -264,7 +277,7 @@ def _changed(pairs: list[str], plan: Plan, place: str) -> Plan:
         if key == "cpus":
             plan = replace(plan, cpus=whole(value, item))
         elif key == "memory":
-            plan = replace(plan, memory_bytes=positive(item, float(parse_bytes(value, item))))
+            plan = replace(plan, memory_bytes=_memory(item, value))
         elif key == "swap-speed":
             speed = float(parse_bytes(value.removesuffix("/s"), item))
             plan = replace(plan, swap_speed=positive(item, speed))

@@ -252,8 +252,9 @@ def _room(machines: Sequence[Machine], level: float) -> Estimate | None:
     return Estimate(
         value=value,
         unit="user",
-        low=math.floor(value - below) if below else None,
-        high=math.ceil(value + above) if above else None,
+        # Where only one end is known apart from the value, the other is the value: it is bounded there.
+        low=math.floor(value - below) if below or above else None,
+        high=math.ceil(value + above) if below or above else None,
         n=len(told),
         method="sum over machines",
         level=level,

@@ -91,7 +91,8 @@ def saturation(fleet: Fleet, most: int | None) -> Section:
         method=(
             f"In an interval the CPU counts as exhausted below {percent(limits.idle_below)} idle (work at "
             f"low priority counts as idle), a disk above {percent(limits.disk_above)} busy, memory above "
-            f"{percent(limits.stall_above)} of the time stalled. An hour counts as saturated if that holds "
+            f"{percent(limits.stall_above)} of the time stalled while at most {percent(limits.memory_below)} "
+            "of it is available. An hour counts as saturated if that holds "
             f"in {percent(HOUR_FULL)} of its intervals or more; hours of which less than a quarter was "
             "measured are not judged. Shares have Wilson's interval for an effective number of intervals; "
             "hours are UTC."

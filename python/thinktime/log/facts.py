@@ -353,3 +353,18 @@ def caveats_of_users(*logs: Log) -> tuple[Caveat, ...]:
     known = [item for item in map(attribution, logs) if item is not None]
     shares = [item.share for item in known if item.is_partial]
     return (Caveat("few_attributed", share=min(shares)),) if shares else ()
+
+
+def different_machines(*logs: Log) -> tuple[str, ...]:
+    """Names of the machines or simulated systems, each with its CPUs, if logs are of several; else none."""
+    known = [last_machine(log) for log in logs]
+    names = [machine.text("hostname") or machine.text("system") for machine in known]
+    if len(set(filter(None, names))) < 2:
+        return ()
+    cpus = [machine.whole("cpus", least=1) for machine in known]
+    words = [
+        f"{name} with {'one CPU' if count == 1 else f'{count} CPUs'}" if count else name
+        for name, count in zip(names, cpus, strict=True)
+        if name
+    ]
+    return tuple(dict.fromkeys(words))

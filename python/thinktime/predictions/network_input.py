@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from thinktime import toml
-from thinktime.errors import InputError
+from thinktime.errors import InputError, offered
 from thinktime.models.queueing.customers import Customers
 from thinktime.models.queueing.networks import Station
 from thinktime.models.queueing.routing import visits
@@ -93,6 +93,7 @@ def single_class(table: Mapping[str, Any]) -> tuple[Station, ...]:
         A key is unknown, or a value cannot be read.
     """
     routes = {"": table["route"]} if "route" in table else {}
+    _check_places(routes, table.get("stations", {}))
     return tuple(_station(name, entry, [""], routes) for name, entry in table.get("stations", {}).items())
 
 
@@ -116,6 +117,7 @@ def several_classes(table: Mapping[str, Any], quantiles: tuple[float, ...]) -> C
         if "route" in entry:
             routes[name] = entry["route"]
         customers.append(_customers(name, entry, place))
+    _check_places(routes, table["stations"])
     stations = tuple(
         _station(name, entry, list(table["classes"]), routes) for name, entry in table["stations"].items()
     )
@@ -200,6 +202,15 @@ def _by_route(route: object, customer: str) -> dict[Any, float]:
         return visits(table, route["start"])
     except (InputError, TypeError) as error:
         raise InputError(f"{item}: {error}") from None
+
+
+def _check_places(routes: Mapping[str, Any], stations: Mapping[str, Any]) -> None:
+    """Refuse a route to a station that there is not: its time would be missing from every figure."""
+    for customer, route in routes.items():
+        item = f"class {customer}: route" if customer else "route"
+        for place in _by_route(route, customer):
+            if place not in stations:
+                raise InputError(f"{item}: {place}: is no station; {offered(str(place), stations)}")
 
 
 def _each(

@@ -88,10 +88,12 @@ def prepare(design: Design, output: Path, *, resume: bool = False, force: bool =
         if not force:
             raise InputError(
                 f"{output}: already exists; --resume continues it, --force replaces it, "
-                "-o chooses another name"
+                "--runs chooses another folder"
             )
         if not (output / FILE_NAME).exists():
-            raise InputError(f"{output}: contains no runs and is not replaced; choose another name with -o")
+            raise InputError(
+                f"{output}: contains no runs and is not replaced; choose another folder with --runs"
+            )
         shutil.rmtree(output)
     if (output / FILE_NAME).exists():
         runs = Runs.open(output)
@@ -123,7 +125,7 @@ def _same_scripts(design: Design, runs: Runs) -> None:
                 raise InputError(
                     f"{runs.path}: cell {named(cell.levels)} was made with another script of the name "
                     f"{parameters['script']}, which its log holds; give the new one another name, or choose "
-                    "another folder with -o"
+                    "another folder with --runs"
                 )
 
 
@@ -140,7 +142,7 @@ def _same(design: Design, runs: Runs) -> None:
         if recorded != wanted:
             raise InputError(
                 f"{runs.path}: was made with {key} = {recorded}, and {design.name} has {wanted}; "
-                "continue it with its own design, or choose another name with -o"
+                "continue it with its own design, or choose another folder with --runs"
             )
 
 

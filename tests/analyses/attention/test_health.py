@@ -3,7 +3,8 @@
 import numpy as np
 import polars as pl
 import pytest
-from health_logs import CPUS, INTERVALS, KINDS, MEMORY, group_of_none, healthy, write
+from health_logs import CPUS, GROUPS, INTERVALS, KINDS, MEMORY, group_of_none, healthy, write
+from known_logs import frame
 
 from thinktime import reports
 from thinktime.analyses.health.analysis import CHECKS, analyse
@@ -11,7 +12,7 @@ from thinktime.analyses.health.section import LABELS, section
 from thinktime.analyses.health.words import FINDINGS, sentence, step
 from thinktime.documents.document import Document
 from thinktime.documents.render import render
-from thinktime.log import Log, LogWriter
+from thinktime.log import Column, Log, LogWriter
 
 SEEDS = 15
 """Logs of each kind in which nothing may be found. None of 60 means at most 4.9 % of such logs, with 95 %."""
@@ -216,6 +217,60 @@ def test_the_figures_of_a_user_who_holds_up_others_are_those_of_the_log(tmp_path
     assert check.values["waited_s"] == pytest.approx(366.0)
     assert check.values["ran_s"] == pytest.approx(20.0)
     assert check.values["without"] < 0.5 * check.values["ratio"]
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_time_for_which_quotas_stopped_groups_is_named_beside_the_waits_that_contain_it(tmp_path, alone):
+    """The kernel counts a task that a quota stopped as one that waits for a CPU."""
+    tables = healthy("office", 5)
+    contended(tables)
+    if alone:
+        tables["users"]["alice"]["cpu_exact_s"][:] = 1.8
+    without = analyse(write(tmp_path / "without", tables))
+    group(throttled_s=0.2, throttled_periods=4, periods=10)(tables)
+    stopped = analyse(write(tmp_path / "stopped", tables))
+    for kind in ("cpu_wait", "held_up"):
+        assert "quotas" not in sentence(without.of(kind))
+        assert "CPU quotas stopped control groups for 60.0 s" in plain(sentence(stopped.of(kind)))
+
+
+def test_stalls_beside_free_memory_are_laid_to_the_limit_of_a_control_group(tmp_path):
+    """More memory in the machine would not help a group that is at its own limit."""
+    tables = healthy("office", 5)
+    tables["samples"]["psi_memory_some_s"] = np.full(INTERVALS, 0.3)
+    columns = tuple(
+        Column(name=name, type="f64", unit="byte", kind="gauge", description=name)
+        for name in ("memory_bytes", "memory_limit_bytes")
+    )
+    found = {}
+    for name, held, available in (("full", 99, 0.8), ("roomy", 50, 0.8), ("short", 99, 0.05)):
+        tables["samples"]["memory_available_bytes"] = np.full(INTERVALS, available * MEMORY)
+        write(tmp_path / name, tables)
+        row = {"start": tables["samples"]["start"][:1], "group": ["/lab.slice"]}
+        row |= {"memory_bytes": [held], "memory_limit_bytes": [100]}
+        with LogWriter.open(tmp_path / name, "resume", source="test") as writer:
+            writer.write("groups", frame(row, (*GROUPS, *columns)), (*GROUPS, *columns))
+        found[name] = analyse(Log.open(tmp_path / name)).of("memory_pressure")
+    text = plain(sentence(found["full"]))
+    assert "80.0 % of the machine's memory was available: /lab.slice held 99.0 %" in text
+    assert step(found["full"]).startswith("Raise the memory limit of /lab.slice")
+    assert "by a limit of its own" in sentence(found["roomy"])
+    assert "the machine is not" in step(found["roomy"])
+    assert "available" not in sentence(found["short"])
+    assert "add memory" in step(found["short"])
+
+
+def test_who_moved_most_data_is_not_told_where_that_of_others_is_not_known(tmp_path):
+    """A recorder without rights reads what its own user moved."""
+    tables = healthy("office", 5)
+    tables["samples"]["psi_io_some_s"] = np.full(INTERVALS, 0.3)
+    tables["users"]["uid:1000"]["read_bytes"] = np.full(INTERVALS, 1e6)
+    check = analyse(write(tmp_path / "some", tables)).of("io_pressure")
+    assert check.values["user"] is None
+    for columns in tables["users"].values():
+        columns.setdefault("read_bytes", np.zeros(INTERVALS))
+    check = analyse(write(tmp_path / "all", tables)).of("io_pressure")
+    assert check.values["user"] == ("uid:1000", 300e6)
 
 
 def test_a_user_without_whom_others_wait_as_long_is_not_blamed(tmp_path):

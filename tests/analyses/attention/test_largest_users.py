@@ -118,6 +118,22 @@ def test_the_most_of_each_is_told_by_name(log):
     assert "uid:10" not in text
 
 
+def test_who_moved_most_data_is_not_told_where_that_of_others_is_not_known(tmp_path):
+    """A recorder without rights reads what its own user moved: that is the most it has seen, and no more."""
+    tables = healthy("idle", 1)
+    tables["users"]["uid:1000"]["read_bytes"] = np.full(INTERVALS, 1000.0)
+    page = section(analyse("users", write(tmp_path / "some", tables)))
+    (amounts,) = (table for table in page.tables if table.name == "users-amounts")
+    assert not any("most data" in sentence for sentence in page.summary)
+    assert "is not known" in amounts.notes[0]
+    for columns in tables["users"].values():
+        columns.setdefault("read_bytes", np.zeros(INTERVALS))
+    page = section(analyse("users", write(tmp_path / "all", tables)))
+    (amounts,) = (table for table in page.tables if table.name == "users-amounts")
+    assert any("uid:1000 read or changed the most data" in sentence for sentence in page.summary)
+    assert not amounts.notes
+
+
 def test_the_largest_users_and_all_others_add_up_to_all(log):
     series = analyse("users", log).over_time.series
     assert list(series) == ["person20", "person19", "person18", "person17", "person16", "all others"]

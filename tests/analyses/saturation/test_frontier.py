@@ -39,6 +39,7 @@ def blocks_of(values, limits=None, names=LIMITS):
         low_priority=nothing,
         disk_busy=nothing,
         memory_stall=nothing,
+        memory_free=nothing,
         swapping=nothing,
         ceilings=np.zeros((len(on), 0)),
     )

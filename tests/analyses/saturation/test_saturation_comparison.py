@@ -138,9 +138,25 @@ def test_limits_come_in_the_stated_order():
         low_priority=np.array([1.0, nan, 0.0, 0.5, 0.5, nan, nan]),
         disk_busy=np.array([1.0, 1.0, 1.0, 1.0, 0.1, nan, nan]),
         memory_stall=np.array([0.5, 0.0, 0.0, 0.0, 0.0, nan, nan]),
+        memory_free=np.full(7, nan),
         swapping=np.full(7, nan),
         ceilings=np.array([[1.0], [1.0], [0.95], [0.5], [0.5], [0.95], [nan]]),
     )
     names = (*resources.LIMITS, "drum")
     found = [names[place] for place in state.limits(resources.Thresholds())]
     assert found == ["memory", "cpu", "drum", "disk", "none", "drum", "unknown"]
+
+
+def test_stalls_beside_much_free_memory_are_those_of_a_control_group_and_no_limit_of_the_machine():
+    nan = np.nan
+    state = resources.Resources(
+        idle=np.array([0.5, 0.5, 0.0, 0.5]),
+        low_priority=np.zeros(4),
+        disk_busy=np.zeros(4),
+        memory_stall=np.array([0.5, 0.5, 0.5, nan]),
+        memory_free=np.array([0.1, 0.8, 0.8, 0.1]),
+        swapping=np.array([nan, nan, nan, 50.0]),
+        ceilings=np.zeros((4, 0)),
+    )
+    found = [resources.LIMITS[place] for place in state.limits(resources.Thresholds())]
+    assert found == ["memory", "none", "cpu", "memory"]

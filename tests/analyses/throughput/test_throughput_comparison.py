@@ -186,6 +186,25 @@ def test_equal_load_finds_what_whole_means_turn_round(log_of):
     )
 
 
+@pytest.mark.parametrize("other", ["web1", "db1"])
+def test_another_machine_is_named_and_not_called_worse(log_of, other):
+    """A machine of four CPUs does more than one of two: that is no verdict on a change."""
+    random = np.random.default_rng(5)
+    logs = [
+        log_of(
+            samples(*period(random, 10, 6.0, gain=gain, day_sd=0.003, sd=0.01)),
+            machine={"hostname": host, "cpus": cpus},
+            name=f"log-{cpus}",
+        )
+        for host, cpus, gain in (("web1", 2, 0.5), (other, 4, 1.0))
+    ]
+    page = section(throughput_comparison.compare(logs, ["before", "after"], width=1))
+    first = next(text for text in page.summary if "more user time" in text)
+    assert ("that is better" in first) == (other == "web1")
+    warned = any("different machines (web1 with 2 CPUs, db1 with 4 CPUs)" in text for text in page.caveats)
+    assert warned == (other == "db1")
+
+
 def test_weights_are_the_mean_of_the_logs_own_loads(log_of):
     """Direct standardisation by hand: means of each load, weighted by the mean part of the time at it."""
     random = np.random.default_rng(6)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 TITLE = "How do the configurations use their processors?"
 DIFFERENCES = "Differences from the first log; intervals assume independent estimates."
+CPUS_ALIKE = 0.01
+"""Relative difference of the CPUs of two logs below which shares of them compare as amounts do."""
 NAMED_MOST = 3
 
 
@@ -67,6 +69,10 @@ def _sentences(result: CapacityComparison) -> Iterator[str]:
             f"User programs had {_percent(first.user.value)} of the capacity in {base} and "
             f"{_percent(other.user.value)} in {name} ({_points(result.uses[0].differences[index])})."
         )
+        if abs(other.cpus - first.cpus) > CPUS_ALIKE * first.cpus:
+            # Of twice the capacity, a smaller share may be more work.
+            used = [shown.quantity(each.user.value * each.cpus, "CPU") for each in (first, other)]
+            yield f"The capacities differ: that is {used[0]} in {base} and {used[1]} in {name}."
         changed = [line for line in result.states if _is_significant(line.differences[index])]
         changed.sort(key=lambda line: -abs(_value(line.differences[index])))
         if changed:

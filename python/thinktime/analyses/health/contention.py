@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from thinktime.analyses.health import owners
 from thinktime.analyses.health.intervals import BUSY, STATES, Held
 from thinktime.analyses.health.readings import Readings
 from thinktime.analyses.health.result import Check
@@ -55,6 +56,7 @@ def cpu_wait(log: Readings) -> Check:
         "users": [(log.name(user), delay, cpu) for delay, cpu, user in sorted(worst, reverse=True)[:3]],
         "idle": log.second.idle_in_waits,
         "low_priority": _share(log.low_priority_s, busy),
+        "stopped_s": owners.stopped_s(log),
         "time_s": log.time_s,
     }
     return Check(
@@ -144,6 +146,7 @@ def _held_by(log: Readings, held: Held) -> tuple[float | None, dict[str, Any]]:
         "ran_s": held.ran_s,
         "ratio": ratio,
         "without": contrast,
+        "stopped_s": owners.stopped_s(log),
         "worst_us": held.worst.start_us,
     }
 

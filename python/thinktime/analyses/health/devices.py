@@ -62,7 +62,12 @@ def _mean(disks: Sums, disk: str | None, amount: str, count: str) -> float | Non
 
 
 def _mover(log: Readings) -> tuple[str, float] | None:
-    """User who moved the most bytes, read or made dirty, and how many."""
+    """User who moved the most bytes, read or made dirty, and how many.
+
+    None where it is not known of a user at work, who may have moved more: root alone sees that of everybody.
+    """
+    if any(sums["moved_bytes"] is None and sums["cpu_s"] for sums in log.users.values()):
+        return None
     user = max(log.users, key=lambda user: log.users[user]["moved_bytes"] or 0.0, default=None)
     moved = log.users[user]["moved_bytes"] if user is not None else None
     return (log.name(user), moved) if user is not None and moved else None

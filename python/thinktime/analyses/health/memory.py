@@ -22,6 +22,10 @@ AVAILABLE_LIMIT = 0.1
 SHRINKING_LIMIT = 1.0
 """Time until nothing is left, at the pace of the record, over the length of the record: a forecast further
 ahead than the past goes back is not worth much."""
+FILLED_LIMIT = 0.95
+"""Share of its own limit of memory from which a group may be what stalls, where the machine has memory left.
+A page cache fills any limit: without stalls it says nothing."""
+NAMED_MAX = 3
 FALLS_LEAST = 7
 """Parts of the record whose means must fall: a single step is a program that started, and no pace."""
 
@@ -42,8 +46,21 @@ def pressure(log: Readings) -> Check:
         rank=1,
         lost=value or 0.0,
         worst_us=log.worst("psi_memory_some_s"),
-        values={"share": value, "stalled_s": stalled} if found else {},
+        values={
+            "share": value,
+            "stalled_s": stalled,
+            "available": None if low(log).found else log.first.memory.share,
+            "groups": _filled(log),
+        }
+        if found
+        else {},
     )
+
+
+def _filled(log: Readings) -> list[tuple[str, float]]:
+    """Control groups that were at their own limit of memory, and the share of it that they held."""
+    order = sorted(log.filled.items(), key=lambda item: (-item[1], item[0]))
+    return [(log.group(group), share) for group, share in order if share >= FILLED_LIMIT][:NAMED_MAX]
 
 
 def swapping(log: Readings) -> Check:

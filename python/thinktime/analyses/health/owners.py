@@ -53,31 +53,41 @@ def _without_below(amounts: dict[str, float]) -> dict[str, float]:
     return {group: max(amount - below(group), 0.0) for group, amount in amounts.items() if amount}
 
 
-def throttled(log: Readings) -> Check:
-    """Share of the periods in which a group used up its quota of CPU time, of the worst group."""
+def stopped(log: Readings) -> dict[str, float]:
+    """Share of its periods in which each group used up its quota, of groups that were stopped for long."""
     shares: dict[str, float] = {}
-    value = None
     for group, sums in log.groups.items():
-        periods, stopped = sums["periods"], sums["throttled_periods"]
-        if periods is None or stopped is None:
-            continue
-        share = stopped / periods if periods else 0.0
-        value = max(value or 0.0, share)
+        periods, used_up = sums["periods"], sums["throttled_periods"]
+        share = used_up / periods if periods and used_up is not None else 0.0
         if share >= THROTTLED_LIMIT and (sums["throttled_s"] or 0.0) >= THROTTLED_LEAST * log.time_s:
             shares[group] = share
+    return shares if log.enough else {}
+
+
+def stopped_s(log: Readings) -> float:
+    """Time for which quotas stopped these groups [s], which the kernel counts as a wait for a CPU."""
+    return sum(log.groups[group]["throttled_s"] or 0.0 for group in stopped(log))
+
+
+def throttled(log: Readings) -> Check:
+    """Share of the periods in which a group used up its quota of CPU time, of the worst group."""
+    value = None
+    for sums in log.groups.values():
+        periods, used_up = sums["periods"], sums["throttled_periods"]
+        if periods is not None and used_up is not None:
+            value = max(value or 0.0, used_up / periods if periods else 0.0)
+    shares = stopped(log)
     groups = sorted(shares, key=lambda group: -(log.groups[group]["throttled_s"] or 0.0))
-    lost_s = sum(log.groups[group]["throttled_s"] or 0.0 for group in groups)
-    found = log.enough and bool(groups)
     return Check(
         kind="throttled",
         value=value,
         unit="share",
         limit=THROTTLED_LIMIT,
-        found=found,
+        found=bool(groups),
         evidence=("groups.throttled_periods", "groups.throttled_s"),
         section="users",
         rank=1,
-        lost=lost_s / log.time_s,
+        lost=stopped_s(log) / log.time_s,
         values={
             "groups": [
                 (log.group(group), shares[group], log.groups[group]["throttled_s"])
@@ -85,7 +95,7 @@ def throttled(log: Readings) -> Check:
             ],
             "more": max(len(groups) - LISTED_MAX, 0),
         }
-        if found
+        if groups
         else {},
     )
 

@@ -74,6 +74,8 @@ class Readings:
     """By path."""
     group_names: dict[str, str]
     """Readable names by path."""
+    filled: dict[str, float]
+    """Largest share of its own limit of memory that each group with one held at any reading, by path."""
 
     INTERVALS_LEAST: ClassVar[int] = 5
     """Intervals below which waits are no finding: a few bad seconds may be the start of the recording."""
@@ -154,6 +156,7 @@ def read(log: Log) -> Readings:
         traffic=_traffic(log, pieces),
         groups=_table(log, "groups", "group", GROUPS),
         group_names=users.readable(log, ("groups",), "group"),
+        filled=_filled(log),
     )
 
 
@@ -179,7 +182,10 @@ def _of_users(part: pl.LazyFrame) -> pl.LazyFrame:
         pl.col("user").fill_null(users.NOBODY),
         users.cpu_time(names).alias("cpu_s"),
         *(users.column(names, name).alias(name) for name in USERS[1:-1]),
-        pl.sum_horizontal(moved).alias("moved_bytes"),
+        # The sum of what is not known is no zero.
+        pl.when(pl.any_horizontal(item.is_not_null() for item in moved))
+        .then(pl.sum_horizontal(moved))
+        .alias("moved_bytes"),
     )
 
 
@@ -197,6 +203,24 @@ def _table(log: Log, table: str, key: str, columns: tuple[str, ...]) -> Sums:
         )
 
     return _named(by_group(map(of, log.in_turn(table)), key, columns), key)
+
+
+def _filled(log: Log) -> dict[str, float]:
+    """Largest share of its limit of memory that each control group held, of those with a limit."""
+    import polars as pl
+
+    if not log.has("groups"):
+        return {}
+    most: dict[str, float] = {}
+    for part in log.in_turn("groups"):
+        names = part.collect_schema().names()
+        share = users.column(names, "memory_bytes") / users.column(names, "memory_limit_bytes")
+        rows = part.select(pl.col("group").fill_null(users.NOBODY), share=share).filter(
+            pl.col("share") >= 0.0
+        )
+        for group, highest in rows.group_by("group").agg(pl.col("share").max()).collect().rows():
+            most[group] = max(most.get(group, 0.0), highest)
+    return most
 
 
 def _named(frame: pl.DataFrame, key: str) -> Sums:

@@ -23,6 +23,11 @@ def _percent(part: float | None) -> str:
     return shown.quantity(part, "share")
 
 
+def _stopped(seconds: float) -> str:
+    """Clause on quotas, whose time is in that for which tasks waited for a CPU."""
+    return f"CPU quotas stopped control groups for {_s(seconds)}, which counts as such a wait"
+
+
 def _cpu_wait(waited_s: float, used_s: float | None, **more: Any) -> str:
     if used_s is None:
         return (
@@ -44,6 +49,8 @@ def _cpu_wait(waited_s: float, used_s: float | None, **more: Any) -> str:
     if (more["idle"] or 0.0) >= IDLE_WORTH:
         text += f", although the CPUs were idle {_percent(more['idle'])} of that time"
     text += "."
+    if more["stopped_s"]:
+        text += f" {_stopped(more['stopped_s'])}."
     if (more["low_priority"] or 0.0) >= LOW_PRIORITY_WORTH:
         part = _percent(more["low_priority"])
         text += f" Work at low priority, which used {part} of the busy CPU time, waits by design."
@@ -57,10 +64,14 @@ def _held_up(user: str, **more: Any) -> str:
         f"{_s(more['ran_s'])} of CPU time"
     )
     if more["without"] is None:
-        return f"{text}. The record has no stretch without {user} to compare with."
+        text += f". The record has no stretch without {user} to compare with."
+        if more["stopped_s"]:
+            text += f" {_stopped(more['stopped_s'])}, whatever {user} does."
+        return text
     return (
         f"{text}: {_s(more['ratio'])} for each second of use, and {_s(more['without'])} while {user} used "
-        "little. That both happened together does not prove that one caused the other."
+        "little. That both happened together does not prove that one caused the other"
+        + (f": {_stopped(more['stopped_s'])}." if more["stopped_s"] else ".")
     )
 
 
@@ -134,6 +145,21 @@ def _gaps(gaps: int, missing_s: float, longest_s: float, steps: int) -> str:
     return text
 
 
+def _memory_pressure(
+    share: float, stalled_s: float, available: float | None, groups: list[tuple[str, float]]
+) -> str:
+    text = (
+        f"Some program was stalled for lack of memory {_percent(share)} of the time, {_s(stalled_s)} in all"
+    )
+    if available is None:
+        return f"{text}."
+    text += f", although at least {_percent(available)} of the machine's memory was available"
+    if not groups:
+        return f"{text}: a control group may have been short of it, by a limit of its own."
+    held = [f"{group} held {_percent(part)} of its own limit" for group, part in groups]
+    return f"{text}: {listed(held)}."
+
+
 def _faulty(share: float, interface: str, errors: float, drops: float) -> str:
     counts = f"{shown.number(whole(errors) or 0)} with errors, {shown.number(whole(drops) or 0)} dropped"
     return f"On {interface}, {_percent(share)} of the packets were lost or faulty: {counts}."
@@ -149,9 +175,7 @@ FINDINGS: Mapping[str, Callable[..., str]] = {
         f"{_s(stolen_s)} in all."
     ),
     "low_priority": _low_priority,
-    "memory_pressure": lambda share, stalled_s: (
-        f"Some program was stalled for lack of memory {_percent(share)} of the time, {_s(stalled_s)} in all."
-    ),
+    "memory_pressure": _memory_pressure,
     "swapping": _swapping,
     "reclaim": lambda rate, share: (
         f"In search of memory, the kernel examined {shown.quantity(rate, 'page/s')} and could free only "
@@ -188,6 +212,15 @@ def _wait_step(idle: float | None = None, **_: Any) -> str:
     return "More CPUs, or less work at the same time, would shorten the waits: see who runs what, and when."
 
 
+def _memory_step(available: float | None, groups: list[tuple[str, float]], **_: Any) -> str:
+    if available is None:
+        return MEMORY_STEP
+    if not groups:
+        return "Find the control group that is short of memory (memory.max): the machine is not."
+    largest = groups[0][0]
+    return f"Raise the memory limit of {largest} (MemoryMax=), or find out what in it needs that much."
+
+
 MEMORY_STEP = "See which users hold the most memory; stop what is idle, or add memory."
 
 STEPS: Mapping[str, Callable[..., str]] = {
@@ -201,7 +234,7 @@ STEPS: Mapping[str, Callable[..., str]] = {
         f"Raise the CPU quota of {groups[0][0]} (CPUQuota=, cpu.max), or find out what in it needs that much."
     ),
     "stolen": lambda **_: "Ask the operator of the host for CPUs that are not shared, or move this machine.",
-    "memory_pressure": lambda **_: MEMORY_STEP,
+    "memory_pressure": _memory_step,
     "swapping": lambda **_: MEMORY_STEP,
     "reclaim": lambda **_: MEMORY_STEP,
     "memory_low": lambda **_: MEMORY_STEP,

@@ -158,6 +158,7 @@ class _Gathered:
                 low_priority=reals,
                 disk_busy=reals,
                 memory_stall=reals,
+                memory_free=reals,
                 swapping=reals,
                 ceilings=np.zeros((0, ceilings)),
             )

@@ -22,6 +22,7 @@ _Array = NDArray[np.float64]
 
 CPU_ROLES = ("user_time", "system_time", "idle_time")
 EXACT = "cpu_exact_s"
+MEMORY = ("memory_available_bytes", "memory_total_bytes")
 SWAP = ("swap_in_pages", "swap_out_pages")
 DRIVE_BUSY = re.compile(r"drive\d+_busy_s")
 BOTH_BUSY = ("ticks_user_both", "ticks_system_both", "ticks_idle_both")
@@ -60,6 +61,9 @@ class Thresholds:
     """Disk: busy share of its time."""
     stall_above: float = 0.1
     """Memory: share of the time in which some task was stalled on it."""
+    memory_below: float = 0.25
+    """Memory: available share of it, above which stalls are not the machine's. The kernel gives up its page
+    cache before it makes tasks wait, so that a machine that is short has hardly any left."""
     ceiling_above: float = 0.9
     """Resource with a ceiling: share of that rate."""
 
@@ -77,6 +81,8 @@ class Resources:
     them, or if a controller serves one drive at a time."""
     memory_stall: _Array
     """Share of the time in which some task was stalled on memory."""
+    memory_free: _Array
+    """Share of the machine's memory that is available, 0 to 1."""
     swapping: _Array
     """Pages per second, the lesser of in and out: only both together are a shortage."""
     ceilings: _Array
@@ -86,6 +92,8 @@ class Resources:
         """Resource exhausted in each interval: an index into `LIMITS`, beyond its end one of the ceilings.
 
         A CPU that works at low priority is free for all other work, as an idle one is.
+        A task that is stalled while much of the machine's memory is available is short of it by a limit of
+        its control group, which more memory in the machine does not mend.
         Memory, else the CPU, else the first ceiling that was reached, else a disk. Memory comes first
         because a shortage of it uses up disks and CPU too. An exhausted CPU comes before a ceiling
         (Bard 1971, Figure 7).
@@ -95,6 +103,8 @@ class Resources:
             self.swapping > SWAPPING_ABOVE,
             self.memory_stall > thresholds.stall_above,
         )
+        # Where it was not read, stalls alone decide.
+        stalled &= ~(self.memory_free > thresholds.memory_below)
         reached = [column > thresholds.ceiling_above for column in self.ceilings.T]
         measured = ~(np.isnan(self.idle) & np.isnan(self.disk_busy))
         measured |= ~np.isnan(self.ceilings).all(axis=1) if reached else False
@@ -213,6 +223,7 @@ class Meter:
             "steal_s",
             "disk_busy_s",
             "psi_memory_some_s",
+            *MEMORY,
             *SWAP,
             *self._metered,
             *capped,
@@ -229,6 +240,7 @@ class Meter:
             low_priority=np.divide(low, cpu, out=np.full(len(chunk), np.nan), where=cpu > 0),
             disk_busy=self._busiest(chunk),
             memory_stall=chunk.rate(["psi_memory_some_s"]),
+            memory_free=self._memory_free(chunk),
             swapping=np.minimum(*(chunk.rate([name]) for name in SWAP)),
             ceilings=np.column_stack(reached) if reached else np.zeros((len(chunk), 0)),
         )
@@ -243,6 +255,12 @@ class Meter:
         # A trace of a scheduler has the time that tasks ran, and no states.
         left = np.clip(1.0 - chunk.rate([EXACT]) / self._cpus, 0.0, 1.0)
         return np.where(np.isnan(share), left, share)
+
+    @staticmethod
+    def _memory_free(chunk: Observations) -> _Array:
+        available, total = (chunk.columns[name] for name in MEMORY)
+        share: _Array = np.divide(available, total, out=np.full(len(chunk), np.nan), where=total > 0)
+        return share
 
     def _busiest(self, chunk: Observations) -> _Array:
         """Busy share of the busiest disk in each interval; of all disks if the log does not separate them."""

@@ -114,7 +114,8 @@ def _method(result: Saturation) -> str:
     text = (
         "An interval is on the frontier when no other did at least as much of everything (Bard 1971). "
         f"The CPU counts as exhausted below {percent(limits.idle_below)} idle, a disk above "
-        f"{percent(limits.disk_above)} busy, memory above {percent(limits.stall_above)} of the time stalled"
+        f"{percent(limits.disk_above)} busy, memory above {percent(limits.stall_above)} of the time stalled "
+        f"while at most {percent(limits.memory_below)} of it is available"
     )
     if result.ceilings:
         text += f", a resource with a ceiling above {percent(limits.ceiling_above)} of it"

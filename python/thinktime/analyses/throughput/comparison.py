@@ -212,9 +212,15 @@ def compare(
         by_load=equal.by_load,
         caveats=(
             *(() if results[0].load == "population" else facts.caveats_of_users(*logs)),
+            *_of_machines(logs),
             *_caveats(curves, equal.standard, results),
         ),
     )
+
+
+def _of_machines(logs: Sequence[Log]) -> tuple[Caveat, ...]:
+    machines = facts.different_machines(*logs)
+    return (Caveat("different_machines", machines=machines),) if machines else ()
 
 
 def _measures(results: Sequence[Throughput]) -> tuple[Measure, ...]:

@@ -40,6 +40,10 @@ WORDS: Mapping[str, Callable[..., str]] = {
         f"Only {100 * share:.0f} % of the time of {name} lies at loads that all logs reached often enough; "
         "the rest is not in the comparison."
     ),
+    "different_machines": lambda machines: (
+        f"The logs are of different machines ({', '.join(machines)}), and amounts are those of whole ones: "
+        "more or faster CPUs, and another kind of work, are in the differences too."
+    ),
     "unequal_work": lambda: (
         "Load is equal, but work need not be: the users' work and its timing may have changed between the "
         "logs together with the machine, and are part of the differences."
@@ -79,7 +83,8 @@ def section(result: ThroughputComparison | NotApplicable, *, whole: bool = False
 def _sentences(result: ThroughputComparison) -> list[str]:
     """Change from each log to the next by Bard's rule: useful work, then its overhead, then the rest."""
     judged = [item for item in result.overall if item.measure.useful or item.measure.name == "overhead"]
-    sentences = [_difference(item) for item in judged if item.significant]
+    one = all(item.kind != "different_machines" for item in result.caveats)
+    sentences = [_difference(item, judged=one) for item in judged if item.significant]
     for (first, second), items in _by_pair(judged).items():
         same = [item.measure.label for item in items if not item.significant]
         if same:
@@ -101,13 +106,13 @@ def _by_pair(contrasts: list[Contrast]) -> dict[tuple[str, str], list[Contrast]]
     return pairs
 
 
-def _difference(item: Contrast) -> str:
+def _difference(item: Contrast, *, judged: bool) -> str:
     higher = item.estimate.value > 0
     better = higher if item.measure.useful else not higher
     return (
         f"At equal load {item.second} has {'more' if higher else 'less'} {item.measure.label} than "
-        f"{item.first}: {shown.estimate(item.estimate)} ({p_value(item.p_adjusted)}); "
-        f"that is {'better' if better else 'worse'}."
+        f"{item.first}: {shown.estimate(item.estimate)} ({p_value(item.p_adjusted)})"
+        + (f"; that is {'better' if better else 'worse'}." if judged else ".")
     )
 
 

@@ -30,6 +30,10 @@ METHOD = (
     "later, together with further changes, or never. Memory is the most at any reading; pages that "
     "processes share are divided among them where the log has that, and counted in each otherwise."
 )
+UNREAD = (
+    "What a user read and made dirty is not known (–) where the recorder may not read it: the kernel tells "
+    "root that of everybody, others that of their own processes."
+)
 COLOURS = ("user", "queue", "p99", "disk", "interrupt")
 """The five that differ most, also for readers with colour vision deficiencies, with 3:1 on the page."""
 OTHERS_COLOUR = "other"
@@ -88,7 +92,10 @@ def _sentences(result: Users, *, of_attributed: bool) -> list[str]:
 
 
 def _most(users: Sequence[User]) -> list[str]:
-    """Users with the most of each resource but CPU time, and what they had, in words."""
+    """Users with the most of each resource but CPU time, and what they had, in words.
+
+    Nothing is said of data where what a user at work read and wrote is not known: that may have been more.
+    """
     kinds: tuple[tuple[Callable[[User], float | None], str, str], ...] = (
         (lambda user: user.run_delay_s, "waited longest for a CPU", "s"),
         (lambda user: user.io_delay_s, "waited longest for disks", "s"),
@@ -98,6 +105,8 @@ def _most(users: Sequence[User]) -> list[str]:
     )
     words: dict[str, list[str]] = {}
     for amount, did, unit in kinds:
+        if amount is _moved and any(map(_unread, users)):
+            continue
         values = [amount(user) or 0.0 for user in users]
         most = max(range(len(users)), key=values.__getitem__)
         if values[most]:
@@ -108,6 +117,11 @@ def _most(users: Sequence[User]) -> list[str]:
 def _moved(user: User) -> float | None:
     known = [value for value in (user.read_bytes, user.written_bytes) if value is not None]
     return sum(known) if known else None
+
+
+def _unread(user: User) -> bool:
+    """True if a user was at work, and it is not known what data it read and made dirty."""
+    return bool(user.cpu_s) and user.read_bytes is None and user.written_bytes is None
 
 
 def _name(user: User) -> str:
@@ -145,6 +159,7 @@ def _users(result: Users, *, of_attributed: bool) -> Table:
         ),
         name="users-amounts",
         caption="Users by CPU time",
+        notes=(UNREAD,) if any(map(_unread, rows)) and not all(map(_unread, rows)) else (),
     )
 
 

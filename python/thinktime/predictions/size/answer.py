@@ -277,7 +277,8 @@ class Known:
         users = self._cliffs[key]
         if users is None:
             return None
-        more = math.ceil(MORE * users.value)
+        # Where not even one has room, the bounds are those of one.
+        more = max(math.ceil(MORE * users.value), 1)
         rows = [(more, curves.row(more).response)] if more <= curves.most else []
         bounds = self.beyond(plan, curves.machine, rows)
         return Full(users=users, swap_bytes=memory.swap_bytes, bounds=bounds[0] if bounds else None)

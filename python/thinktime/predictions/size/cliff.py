@@ -140,9 +140,11 @@ def words(found: Full | None, most: int) -> Iterator[str]:
         return
     users, bounds = found.users, found.bounds
     ends = "" if users.high is None or users.low == users.high else f" ({users.low:.0f} to {users.high:.0f})"
+    full = f"full with {users.value:.0f}{ends} users. Beyond that"
+    full = full if users.value >= 1.0 else "full before anybody comes. With users"
     yield (
-        f"Memory is full with {users.value:.0f}{ends} users. Beyond that, pages are reclaimed or "
-        "swapped, and response times are at least those predicted here."
+        f"Memory is {full}, pages are reclaimed or swapped, and response times are at least those predicted "
+        "here."
     )
     if found.swap_bytes == 0.0:
         yield KILLED
@@ -150,7 +152,8 @@ def words(found: Full | None, most: int) -> Iterator[str]:
     if bounds is None:
         return
     missing = f"{100.0 * bounds.missing:.0f} %"
-    share = f"With a quarter more, {bounds.users} users, {missing} of their memory has no room"
+    more = f"a quarter more, {bounds.users} users" if users.value >= 1.0 else "one"
+    share = f"With {more}, {missing} of their memory has no room"
     if bounds.most is None:
         yield f"{share}; {NOTHING_TOLD}."
         return

@@ -62,7 +62,7 @@ def _answer(found: Reached) -> Iterator[str]:
         )
     else:
         number = best.number
-        yield f"{_fitting(best)} on {machine}: {because(best)}. {_beyond(best)}"
+        yield _limited(best, machine, because(best))
         if number >= 1 and found.marginal_s is not None:
             more = shown.quantity(found.marginal_s, "s")
             yield f"At that number one more user makes the mean response {more} longer."
@@ -83,8 +83,11 @@ def because(best: Fits) -> str:
     return f"with {against.by.users}, {against.by.verdict}. The model alone says {against.model_words}"
 
 
-def _beyond(best: Fits) -> str:
-    return f"Beyond that, {LIMITS[best.limit]} {'run' if best.limit == 'cpu' else 'runs'} short."
+def _limited(best: Fits, machine: str, why: str) -> str:
+    if best.users is not None and best.users.value < 1.0 and best.otherwise is None:
+        return f"{_fitting(best)} on {machine}: one alone misses the goal that {why}."
+    runs = "run" if best.limit == "cpu" else "runs"
+    return f"{_fitting(best)} on {machine}: {why}. Beyond that, {LIMITS[best.limit]} {runs} short."
 
 
 def measured_alone(best: Fits, against: Otherwise, machine: str) -> Iterator[str]:
@@ -95,7 +98,7 @@ def measured_alone(best: Fits, against: Otherwise, machine: str) -> Iterator[str
     )
     if best.limit != MEASURED:
         # Memory is counted, not modelled: its number stands.
-        yield f"{_fitting(best)} on {machine}: {best.goal.words}. {_beyond(best)}"
+        yield _limited(best, machine, best.goal.words)
         yield f"With {_users(against.by.users)}, {against.by.verdict}. {model}"
     elif against.by in (best.met, best.missed):
         yield f"{_as_measured(best, machine)} {model}"
