@@ -1,4 +1,4 @@
-"""The classes of Typer with the help of the catalogue: what ``--help`` prints, and how its lines break."""
+"""The classes of Typer with the help of the catalogue: what ``--help`` prints, with and without Typer."""
 
 from __future__ import annotations
 
@@ -6,52 +6,29 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
-from thinktime.cli.program.catalogue import parameter, usage_of
-from thinktime.cli.program.front import in_paragraphs
+from thinktime.cli.program.catalogue import program
+from thinktime.cli.program.helptext import page
 
 
-def usage_pieces(command: Any, context: Any) -> list[str]:
-    """Words of a command's usage behind its name: Typer's own has brackets within brackets."""
-    parameters = [parameter(item, context) for item in command.get_params(context)]
-    is_group = hasattr(command, "list_commands")
-    return usage_of("", parameters, is_group=is_group).split()
-
-
-_Context: Any = TyperCommand.context_class
-
-
-class _Formatter(_Context.formatter_class):  # type: ignore[misc]
-    """Help in paragraphs, whose lines never end within an option."""
-
-    def write_text(self, text: str) -> None:
-        """Write paragraphs; an example that is longer than a line goes on behind a backslash."""
-        self.write(in_paragraphs(text, self.width, " " * self.current_indent) + "\n")
-
-
-class _HelpContext(_Context):  # type: ignore[misc]
-    formatter_class = _Formatter
+def _page(context: Any, width: int) -> str:
+    """Help of the command of a context."""
+    words = context.command_path.split()[1:]
+    one = program().below(words)
+    assert one is not None, f"{' '.join(words)}: `make golden` writes the table of commands"
+    return page(one, width)
 
 
 class PlainGroup(TyperGroup):
-    """Group whose help keeps options and examples whole."""
+    """Group whose help is that of its record."""
 
-    context_class = _HelpContext
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the page that is printed without Typer, too."""
+        formatter.write(_page(ctx, formatter.width))
 
 
 class PlainCommand(TyperCommand):
-    """Command whose help has the usage, the arguments and the options of its record."""
+    """Command whose help is that of its record."""
 
-    context_class = _HelpContext
-
-    def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Words behind the name."""
-        return usage_pieces(self, ctx)
-
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write arguments and options as the manual has them: Typer names the types of the program."""
-        shown = [item for one in self.get_params(ctx) if not (item := parameter(one, ctx)).hidden]
-        for kind, title in (("argument", "Arguments"), ("option", "Options")):
-            rows = [(item.face, item.explanation) for item in shown if item.kind == kind]
-            if rows:
-                with formatter.section(title):
-                    formatter.write_dl(rows)
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the page that is printed without Typer, too."""
+        formatter.write(_page(ctx, formatter.width))
