@@ -32,7 +32,7 @@ COMPLETED = (
     "thinktime simulate ctss -p ",
     "thinktime analyse throughput --by ",
 )
-"""Lines of a shell at whose end is the cursor: a command, an option, a question, a log, a parameter, a column."""
+"""Lines with the cursor at the end: a command, an option, a question, a log, a parameter, a column."""
 RECORDED = ("--interval", "500ms", "--duration", "8s")
 
 
