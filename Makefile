@@ -116,7 +116,8 @@ format: build ## Format all code as `make lint` expects it
 	$(BIN)/ruff format .
 	$(CARGO) fmt --all
 
-golden: build ## Rewrite the golden files; read the diff before you commit it
+golden: build ## Rewrite the golden files and the table of commands; read the diff before you commit it
+	$(BIN)/python -m thinktime.cli.program.declared
 	$(BIN)/pytest -q tests --update-golden
 
 lock: $(VENV)/audit-installed ## Pin the Python packages that thinktime needs, with the checksums of their files

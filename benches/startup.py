@@ -17,14 +17,22 @@ COMMANDS = (
     "--help",
     "--version",
     "record --help",
+    "man report",
     "systems",
     "analyse users LOG",
     "report LOG",
     "predict network --station cpu=30ms --station disk=40ms --think-time 5s --users 1..60",
 )
 """Commands that people wait for; LOG is a short log of this machine."""
-COMPLETED = ("thinktime re", "thinktime report --f", "thinktime analyse ")
-"""Lines of a shell at whose end is the cursor: name of a command, option, question."""
+COMPLETED = (
+    "thinktime re",
+    "thinktime report --f",
+    "thinktime analyse ",
+    "thinktime analyse users ",
+    "thinktime simulate ctss -p ",
+    "thinktime analyse throughput --by ",
+)
+"""Lines with the cursor at the end: a command, an option, a question, a log, a parameter, a column."""
 RECORDED = ("--interval", "500ms", "--duration", "8s")
 
 

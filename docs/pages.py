@@ -10,18 +10,18 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import typer.main
-
 import thinktime
 from thinktime import toml
 from thinktime.analyses import QUESTIONS
-from thinktime.cli.program.application import application
+from thinktime.cli.program import catalogue, helptext
 from thinktime.questions.definition import options_of
 
 REFERENCE = Path(__file__).parent / "reference"
 PACKAGE = Path(thinktime.__file__).parent
 ROOMS = [room for room in thinktime.ROOMS if room != "studies"]
 """Rooms whose modules are for users of the library; studies are run, not imported."""
+HELP_WIDTH = 100
+"""Columns of the help of commands."""
 COMMON = ("errors", "results")
 """Modules beside the rooms, whose classes all of them use."""
 
@@ -115,26 +115,12 @@ def questions() -> str:
 
 def commands() -> str:
     """Help of every command, as the command line prints it."""
-    whole = typer.main.get_command(application())
     lines = ["# Commands", "", "Every command prints this with `--help`.", ""]
-    for path, command in _walk(whole, ("thinktime",)):
-        context = command.make_context(" ".join(path), [], resilient_parsing=True, terminal_width=100)
-        lines += [
-            f"{'#' * min(len(path), 3)} {' '.join(path)}",
-            "",
-            "```text",
-            command.get_help(context),
-            "```",
-            "",
-        ]
+    for one in catalogue.program().walk():
+        if one.path:
+            text = helptext.page(one, HELP_WIDTH).rstrip("\n")
+            lines += [f"{'#' * min(1 + len(one.path), 3)} {one.name}", "", "```text", text, "```", ""]
     return "\n".join(lines)
-
-
-def _walk(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    if len(path) > 1:
-        yield path, command
-    for name in command.list_commands(None) if hasattr(command, "list_commands") else ():
-        yield from _walk(command.get_command(None, name), (*path, name))
 
 
 def studies() -> str:

@@ -70,6 +70,7 @@ class _Table(TypedDict):
 
 class _PartGroup(TypedDict):
     files: list[str]
+    rows: int
     superseded: dict[str, str]
 
 class _Defect(TypedDict):

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from thinktime.stats.estimate import Estimate
@@ -29,9 +28,12 @@ _BYTES = (("PB", 1e15), ("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B
 _COUNTS = (("G", 1e9), ("M", 1e6), ("", 1.0))
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """Divisor of a number, and the resulting unit."""
+class Scale(NamedTuple):
+    """Divisor of a number, and the resulting unit.
+
+    A tuple with names: messages of short commands need this module, and data classes take as long to load as
+    all else that those need.
+    """
 
     factor: float
     unit: str

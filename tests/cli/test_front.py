@@ -12,15 +12,13 @@ import pytest
 import typer
 
 from thinktime.cli import COMMANDS, run
-from thinktime.cli.program import front
-from thinktime.cli.program.application import application
-from thinktime.cli.program.catalogue import program
-from thinktime.cli.program.plain import PlainGroup
+from thinktime.cli.program import application, helptext
+from thinktime.cli.program.catalogue import Command, program
 
 CODE = "import sys; sys.argv[0] = 'thinktime'; from thinktime.cli import main; main()"
-BY_TYPER = "import sys; from thinktime.cli.program.application import run; sys.exit(run([]))"
 LOADED = "; print(*sorted({name.partition('.')[0] for name in sys.modules}), file=sys.stderr)"
 HEAVY = {"typer", "click", "rich", "polars", "numpy", "scipy", "altair", "pyarrow", "jinja2"}
+ALL = {command.name: command for command in program().walk()}
 
 
 def asked(shell: str, line: str) -> dict[str, str]:
@@ -51,71 +49,91 @@ def test_a_command_is_listed_with_the_first_words_of_its_help(name: str) -> None
     assert words[len(summary)] in ":.," or words[len(summary) :].startswith(" with ")
 
 
-def test_the_record_is_that_of_the_program_in_typer() -> None:
-    ours, whole = front.program(), program()
-    for field in ("path", "summary", "paragraphs", "examples", "usage"):
-        assert getattr(ours, field) == getattr(whole, field)
-    assert [item.face for item in ours.parameters] == [item.face for item in whole.parameters]
-    assert [item.explanation for item in ours.parameters] == [item.explanation for item in whole.parameters]
-    assert [below.path for below in ours.commands] == [below.path for below in whole.commands]
+@pytest.mark.parametrize("command", ALL.values(), ids=ALL)
+def test_help_is_the_same_with_typer_and_without(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*command.path, "--help"]) == 0
+    ours = capsys.readouterr().out
+    assert application.run([*command.path, "--help"]) == 0
+    assert capsys.readouterr().out == ours
+    assert run(["help", *command.path]) == run([*command.path, "-h"]) == 0
+    assert capsys.readouterr().out == 2 * ours
 
 
 @pytest.mark.parametrize("columns", [40, 60, 80, 120])
-def test_the_help_is_that_of_click_to_the_byte(
-    columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("command", ALL.values(), ids=ALL)
+def test_lists_and_usage_are_laid_out_as_click_does(
+    command: Command, columns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
-    command = typer.main.get_command(application())
-    context = command.make_context("thinktime", [], resilient_parsing=True)
-    formatter = context.make_formatter()
-    PlainGroup.format_help(command, context, formatter)
-    assert run(["--help"]) == 0
-    assert capsys.readouterr().out == formatter.getvalue().rstrip("\n") + "\n"
+    formatter = typer.Context.formatter_class()
+    formatter.write_usage(command.name, command.usage.removeprefix(command.name).strip())
+    shown = [item for item in command.parameters if not item.hidden]
+    lists = {
+        kind: [(item.face, item.explanation) for item in shown if item.kind == kind.lower().rstrip("s")]
+        for kind in ("Arguments", "Options")
+    }
+    for title, rows in (
+        lists | {"Commands": [(one.path[-1], one.listed) for one in command.commands]}
+    ).items():
+        if rows:
+            with formatter.section(title):
+                formatter.write_dl(rows)
+    expected = [line.rstrip() for line in formatter.getvalue().splitlines()]
+    text = helptext.page(command, helptext.columns())
+    usage, *parts = text.rstrip("\n").split("\n\n")
+    found = [part for part in parts if part.split(":")[0] in ("Arguments", "Options", "Commands")]
+    assert "\n\n".join([usage, *found]).splitlines() == expected
+    prose = " ".join(" ".join(parts[: len(command.paragraphs)]).split())
+    assert prose == " ".join(" ".join(command.paragraphs).split())
 
 
-@pytest.mark.parametrize("line", ["thinktime ", "thinktime re"])
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_names_for_a_shell_are_those_of_typer_to_the_byte(shell: str, line: str) -> None:
-    ours, other = (done(code, **asked(shell, line)) for code in (CODE, BY_TYPER))
-    assert ours.stdout == other.stdout != ""
-    assert ours.returncode == other.returncode == 0
+def test_wrong_words_before_help_are_left_to_typer(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["reprt", "--help"]) == 2
+    assert "did you mean report?" in capsys.readouterr().err
+    # As Click has it, help wins over what a command lacks.
+    assert run(["report", "no-such-log", "--help"]) == 0
+    assert capsys.readouterr().out.startswith("Usage: thinktime report ")
 
 
-def test_fish_learns_by_the_status_whether_there_are_names() -> None:
-    for line, status in (("thinktime re", 0), ("thinktime report x", 1)):
-        variables = asked("fish", line) | {"_TYPER_COMPLETE_FISH_ACTION": "is-args"}
-        answered = done(CODE, **variables)
-        assert (answered.returncode, answered.stdout) == (status, "")
-
-
-@pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["help"], ["--version"], ["-V"], []])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["-h"],
+        ["help"],
+        ["--version"],
+        ["-V"],
+        [],
+        ["record", "--help"],
+        ["help", "analyse", "users"],
+    ],
+)
 def test_no_library_is_loaded_for_it(arguments: list[str]) -> None:
     answered = done(CODE.replace("import main; main()", f"import run; run({arguments})") + LOADED)
     assert answered.returncode == 0
     assert not set(answered.stderr.split()) & HEAVY
 
 
-def test_no_library_is_loaded_for_the_name_of_a_command() -> None:
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("thinktime re", "report"),
+        ("thinktime report --f", "--format"),
+        ("thinktime analyse ", "capacity"),
+        ("thinktime analyse users --format ", "json"),
+        ("thinktime simulate ", "apl360"),
+        ("thinktime simulate ctss -p ", "users="),
+        ("thinktime analyse throughput --by ", "page_faults"),
+    ],
+)
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_no_library_is_loaded_for_completion(shell: str, line: str, word: str) -> None:
     code = CODE.replace("import main; main()", "import run; run([])") + LOADED
-    for shell in front.FORMS:
-        answered = done(code, **asked(shell, "thinktime re"))
-        assert "report" in answered.stdout
-        assert not set(answered.stderr.split()) & HEAVY
-
-
-def test_a_value_is_completed_without_the_other_commands() -> None:
-    code = "import sys; from thinktime.cli import run\ntry: run([])\nexcept SystemExit: pass\n" + (
-        "print(*[name for name in sys.modules if name.startswith('thinktime.cli.')], file=sys.stderr)"
-    )
-    loaded = done(code, **asked("bash", "thinktime logs --f")).stderr.split()
-    assert "thinktime.cli.logs" in loaded
-    assert "thinktime.cli.analyse" not in loaded
-
-
-def test_a_line_with_quotes_is_left_to_typer() -> None:
-    ours, other = (done(code, **asked("bash", "thinktime 're")) for code in (CODE, BY_TYPER))
-    assert ours.stdout == other.stdout
-    assert "report" in ours.stdout
+    answered = done(code, **asked(shell, line))
+    assert word in answered.stdout
+    assert not set(answered.stderr.split()) & HEAVY
 
 
 def test_a_reader_that_has_gone_ends_it_in_silence() -> None:

@@ -118,6 +118,7 @@ CASES: dict[str, str | tuple[str, ...]] = {
     # Simulating.
     "simulate": "SYSTEM",
     "simulate apl36": "did you mean",
+    "simulate apl360 users=3 length=60": "behind -p, one each: -p users=3 -p length=60",
     "simulate apl360 -p users": "-p users: give NAME=VALUE",
     "simulate apl360 -p users=many": "users",
     "simulate apl360 -p usrs=3": "did you mean",

@@ -46,6 +46,8 @@ pub struct Log {
 pub struct PartGroup {
     /// The parts, in order of time.
     pub files: Vec<PathBuf>,
+    /// Their rows.
+    pub rows: u64,
     /// Columns of an earlier version of the format: the name in the files, and the name that they have in the
     /// schema of the table. Their values are to be cast to the type of that schema.
     pub superseded: BTreeMap<String, String>,
@@ -200,20 +202,25 @@ impl Log {
         let folder = Folder::open(&self.dir)?;
         for part in self.part_files(table) {
             // The footer alone is read.
-            let schema = part.reader(part.open(&folder)?)?.schema().clone();
+            let footer = part.reader(part.open(&folder)?)?;
+            let rows = u64::try_from(footer.metadata().file_metadata().num_rows()).unwrap_or(0);
+            let schema = footer.schema().clone();
             refuse_other_types(part, schema.fields(), declared)?;
             let fields = schema.fields().iter();
             let columns: Vec<(String, DataType)> =
                 fields.clone().map(|field| (field.name().clone(), field.data_type().clone())).collect();
             match groups.last_mut() {
-                Some(group) if columns == last_columns => group.files.push(part.path.clone()),
+                Some(group) if columns == last_columns => {
+                    group.files.push(part.path.clone());
+                    group.rows = group.rows.saturating_add(rows);
+                }
                 _ => {
                     let old = |field: &Arc<Field>| {
                         Some((field.name().clone(), Superseded::of_field(table, field)?))
                     };
                     let superseded = fields.filter_map(old).map(|(name, old)| (name, old.by.to_owned()));
                     let files = vec![part.path.clone()];
-                    groups.push(PartGroup { superseded: superseded.collect(), files });
+                    groups.push(PartGroup { superseded: superseded.collect(), rows, files });
                 }
             }
             last_columns = columns;

@@ -59,9 +59,9 @@ def run(arguments: Sequence[str]) -> int:
     from thinktime.cli.program import front
 
     asked = _asked(arguments)
-    answer = front.answer(asked)
-    if answer is not None:
-        return front.printed(answer)
+    status = front.answered(asked)
+    if status is not None:
+        return status
     from thinktime.cli.program import application
 
     return application.run(asked)

@@ -16,7 +16,7 @@ import typer
 
 from thinktime.analyses import QUESTIONS, Question, question
 from thinktime.cli import completion, destination, messages
-from thinktime.cli.program.plain import PlainCommand, PlainGroup
+from thinktime.cli.program.plain import MadeGroup
 from thinktime.cli.progress import counted
 from thinktime.questions.definition import Accepts, OptionHelp, options_of, warned
 
@@ -29,8 +29,14 @@ HELP = {
 """Name and help of the argument, by what a question accepts."""
 
 
-class _Group(PlainGroup):
+class _Group(MadeGroup):
     """Commands of the questions by name; the error for an unknown name lists the known ones."""
+
+    def names(self) -> list[str]:
+        return [one.name for one in QUESTIONS]
+
+    def made(self, name: str) -> Callable[..., None]:
+        return _command(question(name))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and not args[0].startswith("-"):
@@ -170,7 +176,3 @@ def _options(asked: Question, values: dict[str, Any]) -> Any:
             value = face.parse(value, face.flag)
         given[name] = value
     return asked.options(**given)
-
-
-for _question in QUESTIONS:
-    command.command(_question.name, cls=PlainCommand)(_command(_question))

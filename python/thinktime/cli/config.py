@@ -84,12 +84,13 @@ def read() -> list[Setting]:
         A file cannot be read, is no TOML, or has a table for a command that does not exist; or the file
         that ``THINKTIME_CONFIG`` names does not exist.
     """
-    from thinktime import toml
-
     found: list[Setting] = []
     for path in files():
         # A folder of another user, as after sudo, may not be read: then no file is there.
         if os.path.exists(path) or os.environ.get(VARIABLE):
+            # Most machines have no such file, and need no reader of TOML.
+            from thinktime import toml
+
             found += _settings(toml.read(path), str(path), ())
     return found
 

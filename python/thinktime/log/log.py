@@ -265,7 +265,9 @@ class Log:
 
     def has(self, table: str) -> bool:
         """True if the log has a row of `table`."""
-        return table in self._schemas and not self.table(table).head(1).collect().is_empty()
+        if self._part is not None:
+            return table in self._schemas and not self.table(table).head(1).collect().is_empty()
+        return any(group["rows"] for group in self._part_groups(table)) or self._open_rows(table) is not None
 
     def schema(self, table: str) -> tuple[Column, ...]:
         """Columns of `table`: of this log, or of the vocabulary where the log has no such table."""

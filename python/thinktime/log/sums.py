@@ -71,12 +71,17 @@ def _grouped(keys: pl.DataFrame) -> tuple[list[tuple[object, ...]], _Codes]:
         return [(value,) for value in values[0]], codes[0]
     sizes = [len(column) for column in values]
     together = np.ravel_multi_index(codes, sizes)
-    present = pl.Series(together).unique(maintain_order=True).to_numpy()
     if int(np.prod(sizes, dtype=np.float64)) <= SPARSE * len(together):
-        number = np.empty(int(np.prod(sizes)), dtype=np.int64)
+        first = np.full(int(np.prod(sizes)), len(together))
+        np.minimum.at(first, together, np.arange(len(together)))
+        occurring = np.flatnonzero(first < len(together))
+        present = occurring[np.argsort(first[occurring])]
+        number = np.empty(len(first), dtype=np.int64)
         number[present] = np.arange(len(present))
         rows = number[together]
     else:
+        # Of an array polars makes no series without masked arrays, whose module takes long to load.
+        present = pl.Series(together).unique(maintain_order=True).to_numpy()
         order = np.argsort(present)
         rows = order[np.searchsorted(present[order], together)]
     places = zip(*(place.tolist() for place in np.unravel_index(present, sizes)), strict=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from statistics import median_high
 from typing import TYPE_CHECKING, Any
 
 from thinktime.documents import format as shown
@@ -108,8 +107,8 @@ def section(result: Timeline | NotApplicable) -> Section:
         alt=f"{'; '.join(_peak(result, strip) for strip in strips)}.",
     )
     # The steps at the ends of segments are shorter.
-    lengths = [end - start for start, end in zip(result.starts_s, result.ends_s, strict=True)]
-    step = shown.quantity(median_high(lengths), "s")
+    lengths = sorted(end - start for start, end in zip(result.starts_s, result.ends_s, strict=True))
+    step = shown.quantity(lengths[len(lengths) // 2], "s")
     sentence = f"The record covers {shown.duration(result.ends_s[-1])}; each step of the figure is {step}."
     return Section(
         name="timeline",

@@ -12,10 +12,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.main import get_command
 
 from thinktime.cli import destination
-from thinktime.cli.program.plain import PlainCommand, PlainGroup
+from thinktime.cli.program.plain import MadeGroup
 
 if TYPE_CHECKING:
     from thinktime.documents.document import Document, Section
@@ -27,23 +26,16 @@ MODELS = ("disk-bound", "swap-overhead", "swapping", "paging", "network")
 """Name of each model; the function of `commands` with the same name, underscores for hyphens, runs it."""
 
 
-class _Group(PlainGroup):
-    """Models by name, each made into a command when it is needed."""
+class _Group(MadeGroup):
+    """Models by name."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        del ctx
+    def names(self) -> list[str]:
         return list(MODELS)
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        del ctx
-        if cmd_name not in MODELS:
-            return None
+    def made(self, name: str) -> Callable[..., None]:
         commands = importlib.import_module(f"{__name__}.commands")
-        function = getattr(commands, cmd_name.replace("-", "_"))
-        inputs, twins = commands.INPUTS.get(cmd_name, ((), False))
-        application = typer.Typer(rich_markup_mode=None, add_completion=False)
-        application.command(cmd_name, cls=PlainCommand)(with_inputs(function, inputs, twins=twins))
-        return get_command(application)
+        inputs, twins = commands.INPUTS.get(name, ((), False))
+        return with_inputs(getattr(commands, name.replace("-", "_")), inputs, twins=twins)
 
 
 _OUTPUT = {

@@ -18,11 +18,16 @@ from typer.main import get_command
 
 from thinktime.cli import COMMANDS, config, messages, words_of
 from thinktime.cli.program import front
-from thinktime.cli.program.catalogue import Parameter
+from thinktime.cli.program.catalogue import program
 from thinktime.cli.program.interrupts import one_for_each_signal
 from thinktime.cli.program.plain import PlainCommand, PlainGroup
 from thinktime.errors import InputError, InterruptedWorkError, WorkError
 
+EXAMPLES = (
+    "thinktime demo",
+    "thinktime record -o run --duration 60s",
+    "thinktime report run -o report.html",
+)
 INTERRUPTED = 130
 """Status of a command that Ctrl-C ended: 128 and the number of SIGINT, as shells have it."""
 
@@ -36,25 +41,15 @@ class _Program(PlainGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         return sorted(super().list_commands(ctx), key=list(COMMANDS).index)
 
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the page that is printed without Typer, too."""
-        del ctx
-        formatter.write("\n".join(front.page(formatter.width)))
-
-
-def _option(item: Parameter) -> Any:
-    """Option of Typer, from its record."""
-    return typer.Option(*item.spellings, help=item.help)
-
 
 def application(arguments: Sequence[str] = ()) -> typer.Typer:
     """Application with all commands, or only with the one that the arguments call."""
     app = typer.Typer(
         cls=_Program,
-        help=front.SUMMARY,
-        epilog="\n\n".join(["Examples:", *front.EXAMPLES]),
+        help="Measure, explain and predict interactive multi-user systems.",
+        epilog="\n\n".join(["Examples:", *EXAMPLES]),
         add_completion=True,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings={"help_option_names": [*front.HELP]},
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
     )
@@ -63,9 +58,14 @@ def application(arguments: Sequence[str] = ()) -> typer.Typer:
     @app.callback(invoke_without_command=True)
     def root(
         context: typer.Context,
-        version: Annotated[bool, _option(front.VERSION)] = False,
-        quiet: Annotated[bool, _option(front.QUIET)] = False,
-        verbose: Annotated[bool, _option(front.VERBOSE)] = False,
+        version: Annotated[bool, typer.Option(*front.VERSION, help="Print the version and exit.")] = False,
+        quiet: Annotated[
+            bool, typer.Option("-q", "--quiet", help="Print answers and errors, no notes and no progress.")
+        ] = False,
+        verbose: Annotated[
+            bool,
+            typer.Option("-v", "--verbose", help="Print notes on files, defaults, time and memory as well."),
+        ] = False,
     ) -> None:
         if quiet and verbose:
             raise InputError("--quiet --verbose: one asks for fewer notes, the other for more; give one")
@@ -146,20 +146,19 @@ def _log_warnings_as_notes() -> Iterator[None]:
 
 def _called(asked: Sequence[str], settings: Sequence[config.Setting]) -> int | None:
     """Call of the command, with the defaults of configuration files."""
-    line = front.typed() if front.VARIABLE in os.environ else None
-    command = get_command(application(asked if line is None else line[0]))
+    command = get_command(application(asked))
     how: dict[str, Any] = {}
     if settings:
-        from thinktime.cli.program.catalogue import described
-
-        how["default_map"] = config.defaults(settings, described(command, (), None))
+        whole = program()
+        called = tuple(one for one in whole.commands if one.path == tuple(words_of(asked)[:1]))
+        how["default_map"] = config.defaults(settings, whole._replace(commands=called or whole.commands))
     status: int | None = command.main([*asked], prog_name="thinktime", standalone_mode=False, **how)
     return status
 
 
 def _settings(asked: Sequence[str]) -> list[config.Setting]:
     """Settings of configuration files; none where help is asked for, which a wrong file must not prevent."""
-    helps = {"-h", "--help", "-V", "--version"} & set(asked)
+    helps = {*front.HELP, *front.VERSION} & set(asked)
     is_completion = front.VARIABLE in os.environ
     return [] if helps or is_completion or not asked or words_of(asked)[:1] == ["config"] else config.read()
 

@@ -1,57 +1,63 @@
-"""The classes of Typer with the help of the catalogue: what ``--help`` prints, and how its lines break."""
+"""The classes of Typer with the help of the catalogue: what ``--help`` prints, with and without Typer."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import typer
 from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
 
-from thinktime.cli.program.catalogue import parameter, usage_of
-from thinktime.cli.program.front import in_paragraphs
-
-
-def usage_pieces(command: Any, context: Any) -> list[str]:
-    """Words of a command's usage behind its name: Typer's own has brackets within brackets."""
-    parameters = [parameter(item, context) for item in command.get_params(context)]
-    is_group = hasattr(command, "list_commands")
-    return usage_of("", parameters, is_group=is_group).split()
+from thinktime.cli.program.catalogue import program
+from thinktime.cli.program.helptext import page
 
 
-_Context: Any = TyperCommand.context_class
-
-
-class _Formatter(_Context.formatter_class):  # type: ignore[misc]
-    """Help in paragraphs, whose lines never end within an option."""
-
-    def write_text(self, text: str) -> None:
-        """Write paragraphs; an example that is longer than a line goes on behind a backslash."""
-        self.write(in_paragraphs(text, self.width, " " * self.current_indent) + "\n")
-
-
-class _HelpContext(_Context):  # type: ignore[misc]
-    formatter_class = _Formatter
+def _page(context: Any, width: int) -> str:
+    """Help of the command of a context."""
+    words = context.command_path.split()[1:]
+    one = program().below(words)
+    assert one is not None, f"{' '.join(words)}: `make golden` writes the table of commands"
+    return page(one, width)
 
 
 class PlainGroup(TyperGroup):
-    """Group whose help keeps options and examples whole."""
+    """Group whose help is that of its record."""
 
-    context_class = _HelpContext
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the page that is printed without Typer, too."""
+        formatter.write(_page(ctx, formatter.width))
 
 
 class PlainCommand(TyperCommand):
-    """Command whose help has the usage, the arguments and the options of its record."""
+    """Command whose help is that of its record."""
 
-    context_class = _HelpContext
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the page that is printed without Typer, too."""
+        formatter.write(_page(ctx, formatter.width))
 
-    def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Words behind the name."""
-        return usage_pieces(self, ctx)
 
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write arguments and options as the manual has them: Typer names the types of the program."""
-        shown = [item for one in self.get_params(ctx) if not (item := parameter(one, ctx)).hidden]
-        for kind, title in (("argument", "Arguments"), ("option", "Options")):
-            rows = [(item.face, item.explanation) for item in shown if item.kind == kind]
-            if rows:
-                with formatter.section(title):
-                    formatter.write_dl(rows)
+class MadeGroup(PlainGroup):
+    """Group whose commands are made when they are called: all of them would take as long as Typer itself."""
+
+    def names(self) -> list[str]:
+        """Names of the commands, in the order of the help."""
+        raise NotImplementedError
+
+    def made(self, name: str) -> Callable[..., None]:
+        """Function of a command."""
+        raise NotImplementedError
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Names of the commands."""
+        del ctx
+        return self.names()
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Command of that name; None if there is none."""
+        del ctx
+        if cmd_name not in self.names():
+            return None
+        alone = typer.Typer(rich_markup_mode=None, add_completion=False)
+        alone.command(cmd_name, cls=PlainCommand)(self.made(cmd_name))
+        return get_command(alone)

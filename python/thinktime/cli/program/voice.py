@@ -30,7 +30,7 @@ def in_words(error: Any) -> str:
         return _option_usage(error)
     parameter = getattr(error, "param", None)
     if parameter is not None and context is not None:
-        item = catalogue.parameter(parameter, context)
+        item = next(one for one in _command(context).parameters if one.name == parameter.name)
         if kind == "MissingParameter":
             return _missing(item, context)
         return _value(item, _given(error), str(error.message))
@@ -40,6 +40,13 @@ def in_words(error: Any) -> str:
 def _call(context: Any) -> str:
     """Words that call the command of a context."""
     return str(context.command_path) if context is not None else catalogue.PROGRAM
+
+
+def _command(context: Any) -> catalogue.Command:
+    """Record of the command of a context."""
+    found = catalogue.program().below(_call(context).split()[1:])
+    assert found is not None
+    return found
 
 
 def _no_option(name: str, context: Any) -> str:
@@ -65,7 +72,7 @@ def _option_usage(error: Any) -> str:
 
 
 def _missing(item: catalogue.Parameter, context: Any) -> str:
-    described = catalogue.described(context.command, tuple(_call(context).split()[1:]), context.parent)
+    described = _command(context)
     name = item.spellings[-1] if item.spellings else item.metavar.strip("[].")
     return f"{name} is missing; give {described.usage} (`{described.name} --help` explains it)"
 
@@ -126,7 +133,11 @@ def _other(message: str, context: Any) -> str:
         return f"{unknown[1]}: there is no such command; {hint}`{_call(context)} --help` lists them"
     extra = re.search(r"unexpected extra arguments?(?:\(s\))? \((.*)\)", message)
     if extra:
-        described = catalogue.described(context.command, tuple(_call(context).split()[1:]), context.parent)
+        described = _command(context)
+        words = extra[1].split()
+        if all("=" in word for word in words) and any(item.name == "parameter" for item in described.options):
+            given = " ".join(f"-p {word}" for word in words)
+            return f"{extra[1]}: parameters are given behind -p, one each: {given}"
         return f"{extra[1]}: is more than the command takes; give {described.usage}"
     if message.startswith("Missing command"):
         return f"a command is missing; `{_call(context)} --help` lists them"
