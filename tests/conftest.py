@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from typing import Any
@@ -13,6 +14,14 @@ os.environ["THINKTIME_CONFIG"] = ""
 # Nor may their zone: texts have local times.
 os.environ["TZ"] = "UTC"
 time.tzset()
+# All that is collected stays: to look through it again and again takes a quarter of that time.
+gc.disable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> None:
+    """Garbage is collected from here on."""
+    gc.enable()
 
 
 APART = frozenset(
