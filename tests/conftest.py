@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from typing import Any
@@ -13,6 +14,14 @@ os.environ["THINKTIME_CONFIG"] = ""
 # Nor may their zone: texts have local times.
 os.environ["TZ"] = "UTC"
 time.tzset()
+# All that is collected stays: to look through it again and again takes a quarter of that time.
+gc.disable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> None:
+    """Garbage is collected from here on."""
+    gc.enable()
 
 
 APART = frozenset(
@@ -25,11 +34,13 @@ APART = frozenset(
     )
 )
 """Long files whose tests share nothing and mostly wait: with `--dist loadfile`, several workers take them."""
+TOGETHER = ("tests/browser", "tests/reports")
+"""Folders whose files share what a worker makes once, such as a browser and its pages: one takes them all."""
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """A scheduler that keeps the tests of a file together, but for those of `APART`."""
+    """A scheduler that keeps together the tests of a file and of `TOGETHER`, but not those of `APART`."""
     if config.getvalue("dist") != "loadfile":
         return None
     from xdist.scheduler import LoadFileScheduling
@@ -37,6 +48,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     class Scheduler(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = super()._split_scope(nodeid)
+            if (folder := file.rpartition("/")[0]) in TOGETHER:
+                return folder
             return nodeid if file in APART else file
 
     return Scheduler(config, log)

@@ -42,14 +42,25 @@ PATIENCE_S = 200
 """At most, for charts to be drawn; others may have the CPUs meanwhile."""
 SITE = """
 cpus = 2
-think_time = "5 s"
-memory = "4 GB"
+think_time = "5 +- 1 s"
+memory = "2 GB"
+memory_in_use = "200 MB"
 [demand]
 cpu = "150 +- 20 ms"
+disk = "20 ms"
 [user_memory]
 mean = "60 +- 6 MB"
 sd = "20 MB"
 """
+"""A machine whose memory is full before its CPUs are busy, and the other way round with fewer CPUs."""
+SETTINGS = (
+    {"users": 30, "cpus": "2", "think": "as-it-is", "memory": "as-it-is"},
+    {"users": 10, "cpus": "1", "think": "10s", "memory": "1GB"},
+    {"users": 60, "cpus": "4", "think": "2.5s", "memory": "4GB"},
+    {"users": 45, "cpus": "3", "think": "20s", "memory": "2GB"},
+    {"users": 30, "cpus": "8", "think": "as-it-is", "memory": "8GB"},
+)
+"""Of the controls of its page."""
 SAR = Path(__file__).parents[1] / "fixtures" / "sar" / "12.7.5-load.json"
 STUDIED = {"configuration", "modified", "recomputed"}
 """Parts of Anderson and Sargent (1974) that are quick to run."""
@@ -106,11 +117,16 @@ def report_page(report: Document, folder: Path) -> Path:
     return path
 
 
+def size_command(folder: Path) -> list[str]:
+    """Command of a size, of a machine given by its figures in this folder."""
+    return ["size", "--from", f"{folder}/site.toml", "--goal", "p90 response < 2s", "--swap-speed", "100MB"]
+
+
 def size_page(folder: Path) -> Path:
-    """Page of a size with its controls, of a machine given by its figures."""
-    site = folder / "site.toml"
-    site.write_text(SITE)
-    return written(folder / "size.html", "size", "--from", str(site), "--users", "10,20")
+    """Page of that command with its controls, and the file of the figures."""
+    (folder / "site.toml").write_text(SITE)
+    numbers = ",".join(str(one["users"]) for one in SETTINGS)
+    return written(folder / "size.html", *size_command(folder), "--users", numbers)
 
 
 def study_page(folder: Path) -> Path:

@@ -14,6 +14,7 @@ from selenium import webdriver
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
+from browser import made
 from thinktime.cli import run
 from thinktime.documents import format as formatted
 from thinktime.sources.simulated import simulate
@@ -26,27 +27,6 @@ PLANS = (
     {"users": 8, "cpus": "2", "think": "as-it-is"},
     {"users": 3, "cpus": "4", "think": "1s"},
     {"users": 20, "cpus": "1", "think": "as-it-is"},
-)
-
-SITE = """
-cpus = 2
-think_time = "5 +- 1 s"
-memory = "2 GB"
-memory_in_use = "200 MB"
-[demand]
-cpu = "150 +- 20 ms"
-disk = "20 ms"
-[user_memory]
-mean = "60 +- 6 MB"
-sd = "20 MB"
-"""
-"""A machine whose memory is full before its CPUs are busy, and the other way round with fewer CPUs."""
-SETTINGS = (
-    {"users": 30, "cpus": "2", "think": "as-it-is", "memory": "as-it-is"},
-    {"users": 10, "cpus": "1", "think": "10s", "memory": "1GB"},
-    {"users": 60, "cpus": "4", "think": "2.5s", "memory": "4GB"},
-    {"users": 45, "cpus": "3", "think": "20s", "memory": "2GB"},
-    {"users": 30, "cpus": "8", "think": "as-it-is", "memory": "8GB"},
 )
 
 
@@ -78,16 +58,11 @@ def page(log: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], Path]:
+@pytest.fixture
+def site(page_of: Callable[[str], Path]) -> tuple[list[str], Path]:
     """Command of a page with memory, and the page."""
-    folder = tmp_path_factory.mktemp("site")
-    (folder / "site.toml").write_text(SITE)
-    command = ["size", "--from", str(folder / "site.toml"), "--goal", "p90 response < 2s"]
-    numbers = ",".join(str(one["users"]) for one in SETTINGS)
-    given = [*command, "--swap-speed", "100MB"]
-    assert run([*given, "--users", numbers, "-o", str(folder / "size.html")]) == 0
-    return given, folder / "size.html"
+    page = page_of("size")
+    return made.size_command(page.parent), page
 
 
 @pytest.fixture
@@ -188,7 +163,7 @@ def test_every_text_follows_the_controls_with_the_digits_of_the_command(
     monkeypatch.setenv("COLUMNS", "200")
     command, page = site
     before, said = "", set()
-    for setting in SETTINGS:
+    for setting in made.SETTINGS:
         driver = opened("#plan?" + "&".join(f"{key}={value}" for key, value in setting.items()), page=page)
         options = [
             word for key, value in setting.items() if value != "as-it-is" for word in (f"--{key}", str(value))
@@ -205,7 +180,7 @@ def test_every_text_follows_the_controls_with_the_digits_of_the_command(
         said.update(texts(driver, "figcaption p"))
     assert "Memory is full" in printed
     # Two figures, whose words depend on CPUs and think time: five settings have five of each.
-    assert len(said) == 2 * len(SETTINGS)
+    assert len(said) == 2 * len(made.SETTINGS)
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ def written(folder: Path) -> Path:
     plan = thinktime.Plan(
         workload=thinktime.workload("mixed"),
         users="4..8..4",
-        step_s=5.0,
+        step_s=3.0,
         think="exponential(mean=100ms)",
         seed=1,
         baseline_s=0.5,

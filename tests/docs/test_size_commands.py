@@ -31,7 +31,14 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    "command",
+    # A page takes as long as all others; browsers look at one of a log that is made in the same way.
+    [
+        pytest.param(command, marks=pytest.mark.thorough if command.endswith(".html") else ())
+        for command in COMMANDS
+    ],
+)
 def test_a_command_runs_as_it_stands(folder, monkeypatch, capsys, command):
     monkeypatch.chdir(folder)
     status = run(shlex.split(command)[1:])

@@ -241,6 +241,10 @@ def stopped_s(group):
     return counts.get("throttled_usec", 0) * 1e-6 or counts["throttled_time"] * 1e-9
 
 
+PERIOD_S = 0.1
+"""Of a quota."""
+
+
 @needs(controller="cpu")
 def test_a_group_that_its_quota_stops_is_a_finding(tmp_path):
     name = f"ttquota{os.getpid()}"
@@ -252,15 +256,16 @@ def test_a_group_that_its_quota_stops_is_a_finding(tmp_path):
             group.file("cpu.cfs_quota_us").write_text("20000")
         with recording(tmp_path / "log", "--gauges-every", "30s"):
             group.start(["/bin/sh", "-c", "while :; do :; done"])
-            # Where others have the CPUs, it uses up its quota more seldom.
-            wait_until(lambda: stopped_s(group) >= 1.0)
+            # Where others have the CPUs, it uses up its quota more seldom. Few intervals are no finding.
+            wait_until(lambda: stopped_s(group) >= 4.0)
             group.empty()
             ended_s = time.time()
             wait_until(lambda: sampled_since(tmp_path / "log", ended_s))
         counts, expected_s = group.counts("cpu.stat"), stopped_s(group)
     rows = Log.open(tmp_path / "log").groups().filter(pl.col("group") == f"/{name}").collect()
-    assert rows["throttled_s"].sum() == pytest.approx(expected_s, rel=1e-6)
-    assert expected_s >= 1.0
+    # What is killed while it is stopped dies when it is let go: that stop may be counted when nobody is left.
+    assert expected_s - PERIOD_S <= rows["throttled_s"].sum() <= expected_s * (1 + 1e-6)
+    assert expected_s >= 4.0
     # A period or two pass between the last sample and this reading.
     assert 0 <= counts["nr_periods"] - rows["periods"].sum() <= 20
     assert f"CPU quotas stopped {name}" in thinktime("analyse", "health", str(tmp_path / "log"))

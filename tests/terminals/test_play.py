@@ -82,14 +82,16 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 
 QUICK = ("--think", "exponential(mean=50ms)")
-SHORT = (*QUICK, "--baseline", "0.5s", "--no-record")
+# How punctual the driver is depends on what else this machine does.
+SHORT = (*QUICK, "--baseline", "0.5s", "--no-record", "--accept-driver-load")
 
 
 def test_every_interaction_is_a_row_and_nothing_is_left(start: Start) -> None:
     player = start("mixed", "--users", "1..3", "--step", "0.5s", *SHORT, "--format", "json")
     status, output, errors = player.end()
     assert status == 0, errors
-    assert errors == "", "no progress in a pipe"
+    told = [line for line in errors.splitlines() if "the driver was the load" not in line]
+    assert told == [], "no progress in a pipe"
     played = json.loads(output)
     rows = Log.open(player.log).interactions().collect()
     outcome = played["outcome"]

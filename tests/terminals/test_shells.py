@@ -542,7 +542,7 @@ def test_responses_at_a_shell_are_divided(tmp_path: Path) -> None:
     script.write_text(script.read_text().replace("loop = {}", "loop = {}\nnap = {}"))
     run = tmp_path / "run"
     line = ("play", script, "--users", "1", "--step", "4s", "--no-record", "--accept-driver-load")
-    done = thinktime(*line, "--baseline", "0.3s", "-o", run, "--format", "json")
+    done = thinktime(*line, "--baseline", "1s", "-o", run, "--format", "json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     accounts = found["outcome"]["accounts"]
