@@ -25,23 +25,19 @@ help: ## List the targets
 demo: build ## Play users on this machine, record it, and write a report (three minutes)
 	$(BIN)/thinktime demo -o demo --force
 
-# Two more than cores: tests wait for the programs that they start, and browsers for what they draw.
-WORKERS := $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 2)))
+# One more than cores: tests wait for the programs that they start.
+WORKERS := $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1)))
 # With a worker on every core, further threads for linear algebra would only compete.
 # Logs are synced to what holds them, and tests write thousands: in memory where there are 4 GB of room for them.
 SCRATCH := $(shell df --output=avail /dev/shm 2>/dev/null | awk 'END { print ($$1 > 4e6) ? "/dev/shm" : "/tmp" }')
-# Whatever else is to run goes first; some containers do not permit it, and there it is only polite.
-IDLY := $(shell chrt --idle 0 true 2>/dev/null && echo chrt --idle 0 || echo nice -n 19)
 test: export OPENBLAS_NUM_THREADS = 1
 test: build static test-tools ## Run the tests, but for those of `make thorough`
-	@# While these sleep, by what they leave of the CPUs: what every worker of the last would do at the same time, if no
-	@# file had been compiled yet, and what is compiled for the tests of the crates.
-	$(IDLY) sh -c '$(BIN)/pytest -p no:cacheprovider --collect-only --quiet && CARGO="$(CARGO)" sh scripts/test-crates --no-run' \
-	    >$(VENV)/meanwhile 2>&1 & meanwhile=$$!; \
-	    $(BIN)/pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder $(SLEEPY); slept=$$?; \
-	    wait $$meanwhile || { cat $(VENV)/meanwhile; exit 1; }; exit $$slept
 	TMPDIR=$(SCRATCH) CARGO='$(CARGO)' sh scripts/test-crates
 	$(BIN)/pytest $(ALONE) $(SLEEPY:%=--ignore=%)
+	@# While these sleep: what every worker of the last would do at the same time, if no file had been compiled yet.
+	nice -n 19 $(BIN)/pytest -p no:cacheprovider --collect-only --quiet >$(VENV)/collected & collected=$$!; \
+	    $(BIN)/pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder $(SLEEPY) || exit; \
+	    wait $$collected || { cat $(VENV)/collected; exit 1; }
 	TMPDIR=$(SCRATCH) $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile $(ALONE:%=--ignore=%) $(SLEEPY:%=--ignore=%)
 
 # SINCE=main compares with another state than the last commit.
