@@ -27,10 +27,8 @@ demo: build ## Play users on this machine, record it, and write a report (three 
 
 # One more than cores: tests wait for the programs that they start.
 WORKERS := $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1)))
-# With a worker on every core, further threads for linear algebra would only compete.
 # Logs are synced to what holds them, and tests write thousands: in memory where there are 4 GB of room for them.
 SCRATCH := $(shell df --output=avail /dev/shm 2>/dev/null | awk 'END { print ($$1 > 4e6) ? "/dev/shm" : "/tmp" }')
-test: export OPENBLAS_NUM_THREADS = 1
 test: build static test-tools ## Run the tests, but for those of `make thorough`
 	TMPDIR=$(SCRATCH) CARGO='$(CARGO)' sh scripts/test-crates
 	$(BIN)/pytest $(ALONE) $(SLEEPY:%=--ignore=%)
@@ -44,7 +42,6 @@ test: build static test-tools ## Run the tests, but for those of `make thorough`
 check: build ## Lint what changed and run the tests nearest to it, in about a minute
 	$(BIN)/python scripts/check.py $(SINCE:%=--since %)
 
-thorough: export OPENBLAS_NUM_THREADS = 1
 thorough: build static test-tools ## Run the tests that `make test` leaves out because they take long
 	THINKTIME_THOROUGH=1 CARGO='$(CARGO)' sh scripts/test-crates log
 	$(BIN)/pytest $(ALONE) $(SLEEPY) -m thorough

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import ast
 import json
-import os
 import subprocess
 import sys
 import time
@@ -136,7 +135,7 @@ def chosen(
 def run(*command: str) -> bool:
     """Whether a command succeeded; it is shown with the seconds that it took."""
     began = time.monotonic()
-    status = subprocess.run(command, cwd=ROOT, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"}).returncode
+    status = subprocess.run(command, cwd=ROOT).returncode
     shown = " ".join(word.removeprefix(f"{BIN}/") for word in command)
     print(
         f"{'ok' if status == 0 else 'FAILED':6} {time.monotonic() - began:5.1f} s  "
