@@ -33,7 +33,7 @@ ALL = {command.name: command for command in program().walk()}
 GROUPS = {command.name: command for command in ALL.values() if command.commands}
 DRAWN = 60
 """Lines of words drawn at random for each command."""
-COMPARED = 100
+COMPARED = 50
 """Lines of each command that are compared where not all are: Typer takes a millisecond or ten for one."""
 THEIRS = {
     "complete_bash": classes.BashComplete,
@@ -144,7 +144,7 @@ def test_it_is_what_typer_offers(command: Command, most: int, whole: Any) -> Non
         for (_, text), (_, cut) in zip(ours, theirs, strict=True):
             assert text.startswith(cut), (words, incomplete)
             assert text == cut or len(cut) <= 45, (words, incomplete)
-    assert compared > 20
+    assert compared >= 5
 
 
 def test_the_comparison_sees_a_wrong_answer(whole: Any) -> None:

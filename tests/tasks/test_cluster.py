@@ -110,7 +110,9 @@ def test_the_program_gives_the_same_bits_as_here(dask, tmp_path):
     done = subprocess.run(
         [*command, "--on", dask.address], cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    # A worker that hears nothing for long, on a busy machine, leaves and comes back.
+    told = [line for line in done.stderr.splitlines() if "has no workers; waiting for one" not in line]
+    assert (done.returncode, told) == (0, [])
     assert "reaction" in done.stdout
     here = run(design, tmp_path / "here")
     assert digests(tmp_path / "there") == here
