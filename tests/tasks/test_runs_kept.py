@@ -120,7 +120,7 @@ def test_a_study_from_kept_runs_has_the_same_cells_and_simulates_nothing(
 
 def test_an_interrupted_study_says_how_it_goes_on_and_does(tmp_path: Path) -> None:
     """A real Ctrl-C, after the first runs were kept."""
-    line = [*CLI, "study", "sekino-1971", "--scale", "0.2", "--replications", "3", "--format", "json"]
+    line = [*CLI, "study", "sekino-1971", "--scale", "0.1", "--replications", "3", "--format", "json"]
     line += ["--keep", str(tmp_path / "runs")]
     process = subprocess.Popen(line, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + PATIENCE_S
