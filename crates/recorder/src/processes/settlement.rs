@@ -12,6 +12,10 @@
 //! What a process used after its message is lost if nobody waits for it (its parent ignores SIGCHLD); without
 //! messages, so is everything after its last reading, and the scheduling delay of every such remainder: the kernel
 //! keeps no total of it over children.
+//!
+//! Where the process that takes orphans in lets seconds pass until it waits for them, much is settled at a time: with
+//! an init that waits every 1.9 s, the user of a thousand orphans was off by 5 to 18 % in one of two recordings at
+//! intervals of 5 s, and by less than 1 % at intervals of 1 s.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
