@@ -30,8 +30,8 @@ AFTER_S = 6.0
 ALLOWED = 0.05
 """Largest error, at both intervals."""
 SLOW_INIT_S = 1.0
-"""Time for which the init of a machine does not wait for orphans, from which on one recording in two is off by
-more for the user whose orphans they are, at intervals of 5 s."""
+"""Time for which the init of a machine does not wait for orphans, from which on one recording in two is off
+by more for the user whose orphans they are, at intervals of 5 s."""
 RECORDINGS_MOST = 5
 """Under such an init: then 3 % of the runs fail. Under any other, one recording must do."""
 # One that every user may run; that of the tests may be root's alone.
