@@ -18,6 +18,12 @@ enum Act {
     Fork(usize),
     Run(usize, u64),
     Exit(usize),
+    /// It ends, and nobody waits for it yet.
+    Die(usize),
+    /// It waits for all children that have ended.
+    Wait(usize),
+    /// The messages are received.
+    Receive,
     Sample(Vec<(usize, usize)>),
 }
 
@@ -43,6 +49,21 @@ fn acts_of_orphans() -> impl Strategy<Value = Vec<Act>> {
     })
 }
 
+/// The same where nobody waits at once, and messages are received between samples.
+fn acts_of_the_late() -> impl Strategy<Value = Vec<Act>> {
+    let late = prop_oneof![
+        4 => any::<usize>().prop_map(Act::Die),
+        2 => (0..4usize).prop_map(Act::Wait),
+        1 => Just(Act::Receive),
+    ];
+    (acts(), proptest::collection::vec((any::<usize>(), late), 0..30)).prop_map(|(mut acts, others)| {
+        for (place, act) in others {
+            acts.insert(place % (acts.len() + 1), act);
+        }
+        acts
+    })
+}
+
 /// Plays `acts`; with `orphans`, processes may end before their children.
 fn play(acts: &[Act], orphans: bool, is_told: bool) -> (Kernel, Observer) {
     let (mut kernel, mut observer) = (Kernel::new(), Observer::new());
@@ -55,6 +76,9 @@ fn play(acts: &[Act], orphans: bool, is_told: bool) -> (Kernel, Observer) {
                 kernel.fork(kernel.pick(*who), uid);
             }
             Act::Adopt(who) => drop(kernel.subreapers.insert(kernel.pick(*who))),
+            Act::Die(who) => kernel.die(kernel.pick(*who)),
+            Act::Wait(who) => kernel.bury(kernel.pick(*who)),
+            Act::Receive => kernel.drain(),
             Act::Leave(who) => kernel.leave(kernel.pick(*who)),
             Act::Run(who, ns) => kernel.run(kernel.pick(*who), *ns),
             Act::Exit(who) => {
@@ -69,6 +93,9 @@ fn play(acts: &[Act], orphans: bool, is_told: bool) -> (Kernel, Observer) {
                 observer.sample(&mut kernel, &ends);
             }
         }
+    }
+    while let Some(last) = kernel.zombies.first() {
+        kernel.bury(kernel.processes[last].parent);
     }
     // What is late comes with the next two samples.
     for _ in 0..3 {
@@ -135,6 +162,22 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+
+    /// The same where those who should wait do so late, or leave it to others.
+    #[test]
+    fn every_user_has_his_own_where_nobody_waits_at_once(acts in acts_of_the_late()) {
+        let (kernel, observer) = play(&acts, true, true);
+        let allowed = TICK_NS * (kernel.ended + 3 * kernel.next as u64);
+        for (uid, used) in &kernel.by_uid {
+            let counted = counted(&observer, *uid);
+            prop_assert!(counted <= used + allowed, "counted {counted} of {used}: something twice");
+            prop_assert!(counted + allowed >= *used, "counted {counted} of {used}: something lost");
+        }
+    }
+}
+
 /// The time of `acts` counted for each user.
 fn counted(observer: &Observer, uid: u32) -> u64 {
     observer.by_key.get(&Key::Uid(uid)).copied().unwrap_or(0)
@@ -151,6 +194,76 @@ fn a_command_that_came_and_went_between_samples_belongs_to_who_waited_for_it() {
     observer.sample(&mut kernel, &[]);
     let found = counted(&observer, 1000);
     assert!((700 * MS..=701 * MS).contains(&found), "{found}");
+}
+
+/// Processes that end before or after their parents are left to process 1, which waits for them at once or seconds later.
+/// The children of another user are waited for at once.
+#[test]
+fn orphans_are_their_users_whoever_ends_first_and_however_late_init_waits() {
+    for (interval_ms, init_ms, first_in_100, received_ms) in [
+        (1000, 1, 0, 1000),
+        (1000, 1, 66, 1000),
+        (1000, 1900, 10, 100),
+        (1000, 4000, 0, 1000),
+        (1000, 7000, 33, 300),
+        (5000, 1, 33, 1000),
+        (5000, 1900, 0, 1000),
+        (5000, 1900, 33, 1000),
+        (5000, 4000, 66, 500),
+        (5000, 7000, 10, 1000),
+    ] {
+        let (mut kernel, mut observer) = (Kernel::new(), Observer::new());
+        observer.is_told = true;
+        let [load, other] = [1000, 2000].map(|uid| {
+            let shell = kernel.fork(1, 0);
+            kernel.fork(shell, uid)
+        });
+        observer.sample(&mut kernel, &[]);
+        let mut orphans = Vec::new();
+        for now_ms in 1..=24_000u64 {
+            if now_ms % 7 == 0 && now_ms < 9000 {
+                let parent = kernel.fork(load, 1000);
+                let orphan = kernel.fork(parent, 1000);
+                kernel.run(parent, MS / 5);
+                kernel.run(orphan, 2 * MS);
+                let number = now_ms / 7;
+                if number * 37 % 100 < first_in_100 {
+                    kernel.die(orphan);
+                } else {
+                    orphans.push((now_ms + 3 + number % 10, orphan));
+                }
+                kernel.die(parent);
+                kernel.bury(load);
+                let child = kernel.fork(other, 2000);
+                kernel.run(child, MS);
+                kernel.die(child);
+                kernel.bury(other);
+            }
+            orphans.retain(|(end_ms, orphan)| {
+                if *end_ms <= now_ms {
+                    kernel.die(*orphan);
+                }
+                *end_ms > now_ms
+            });
+            if now_ms % init_ms == 0 {
+                kernel.bury(1);
+            }
+            if now_ms % received_ms == 0 {
+                kernel.drain();
+            }
+            if now_ms % interval_ms == 0 {
+                observer.sample(&mut kernel, &[]);
+            }
+        }
+        for uid in [1000, 2000] {
+            let found = counted(&observer, uid) as f64 / kernel.by_uid[&uid] as f64;
+            // The totals of those who wait are cut to ticks.
+            assert!(
+                (0.99..=1.0).contains(&found),
+                "every {interval_ms} ms, init after {init_ms}, {first_in_100} % first: {found} of user {uid}"
+            );
+        }
+    }
 }
 
 /// Without messages, children that were seen say whose the others are, but not where process 1 waits for orphans.

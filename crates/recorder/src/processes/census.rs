@@ -99,6 +99,11 @@ pub(super) struct Entry {
 }
 
 impl Entry {
+    /// True if it has ended and nobody has waited for it yet.
+    pub fn is_dead(&self) -> bool {
+        self.ended.is_some() || self.facts.stat.state == b'Z'
+    }
+
     /// Notes that its own CPU time, and that of its children, was counted in whole ticks; how many of both are new.
     pub fn mark_ticks(&mut self, is_whole: [bool; 2]) -> u64 {
         let before = self.is_in_ticks;
@@ -259,10 +264,10 @@ impl Census {
         self.orphans.clear();
         let mut waited = Vec::new();
         let mut ended = self.merge(scan, &around, &mut waited);
-        let unseen = self.depart(&mut ended, &around);
+        let mut unseen = self.depart(&mut ended, &around);
         // Debts before totals: usage of an ended child is subtracted from the same interval's growth of its
         // parent.
-        self.owe(&ended, &unseen);
+        self.owe(&ended, &mut unseen);
         self.unseen = unseen.into_iter().filter(|one| one.pid != 0).map(|one| (one.pid, one)).collect();
         self.settle(waited, &mut around);
         self.age_debts();

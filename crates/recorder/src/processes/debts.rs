@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::census::Key;
-use super::usage::Usage;
+use super::usage::{Usage, scaled};
 
 /// Samples for which a debt is kept: a parent that waits does so within an interval or two.
 pub(super) const DEBT_SAMPLES: usize = 3;
 /// Owners of a debt: more have no share in what was not counted.
 const OWNERS_MAX: usize = 1024;
+
+/// Weights of owners over which it is kept how much was missing indeed [ns].
+const FOUND_MEMORY_NS: u64 = 10_000_000_000;
 
 /// User and command of processes that ended.
 pub(super) type Owner = (Key, Arc<str>);
@@ -23,6 +26,8 @@ pub(super) struct Debt {
     pub owners: BTreeMap<Owner, u64>,
     /// One of the children had children of its own that nobody told of, so that the totals will contain more.
     pub is_partial: bool,
+    /// What was missing of those that were waited for, as the totals had it, and as their weights had it [ns].
+    found_ns: (u64, u64),
     /// Samples since something was added.
     age: usize,
 }
@@ -33,6 +38,12 @@ impl Debt {
             sum += *usage;
             sum
         })
+    }
+
+    /// The one of the owners of whom most is not counted yet.
+    pub fn main_owner(&self) -> Option<(Owner, u64)> {
+        let most = self.owners.iter().max_by_key(|(_, weight)| **weight);
+        most.map(|(owner, weight)| (owner.clone(), *weight))
     }
 
     /// Takes off what the totals of the process have now. The oldest first: it ended first.
@@ -46,9 +57,40 @@ impl Debt {
 
     /// Adds the debts of a process that ended to those of the one that waits for it. None is old there: only from now
     /// on can the totals of that one have them.
-    pub fn inherit(&mut self, other: Debt) {
+    pub fn inherit(&mut self, other: Debt, tick_ns: u64) {
         self.is_partial |= other.is_partial;
-        self.add(other.total(), other.owners);
+        let weights = other.owners.iter().map(|(owner, told)| (owner.clone(), other.weight(*told, tick_ns)));
+        self.add(other.total(), weights);
+    }
+
+    /// The weight of a child beside children of others: some processes can miss a tick, and never do, as those that sleep
+    /// until they end. As much less as it was with those before.
+    pub fn weight(&self, told_ns: u64, tick_ns: u64) -> u64 {
+        let (found, told) = self.found_ns;
+        let (found, told) = (found.saturating_add(tick_ns), told.saturating_add(tick_ns));
+        scaled(told_ns, found.min(told), told)
+    }
+
+    /// Takes the weights off of those that were waited for, of whom `missing_ns` was missing: all of them but for the
+    /// share of page faults that is still owed.
+    pub fn find(&mut self, missing_ns: u64, (unpaid, owed): (u64, u64)) {
+        let mut told_ns = 0u64;
+        for weight in self.owners.values_mut() {
+            let left = scaled(*weight, unpaid, owed);
+            told_ns = told_ns.saturating_add(*weight - left);
+            *weight = left;
+        }
+        self.owners.retain(|_, weight| *weight > 0);
+        let (found, told) = &mut self.found_ns;
+        (*found, *told) = (found.saturating_add(missing_ns), told.saturating_add(told_ns));
+        if *told > FOUND_MEMORY_NS {
+            (*found, *told) = (*found / 2, *told / 2);
+        }
+    }
+
+    /// True if nothing needs it any more.
+    pub fn is_over(&self) -> bool {
+        self.total().is_zero() && self.found_ns == (0, 0)
     }
 
     /// Begins the next sample. What is old is given up, but for two ticks, because the totals are cut to whole ticks.
@@ -80,8 +122,11 @@ impl Debt {
 pub(super) struct Unseen {
     /// Process number; 0 for several.
     pub pid: i32,
+    /// The process that had to wait for it, and, once that is known to have ended, the one that takes its place.
     pub parent: i32,
     pub owner: Owner,
+    /// Processes.
+    pub count: u64,
     pub usage: Usage,
     pub missing_ns: u64,
     /// It began before the messages: it may have waited for children that nobody told of.

@@ -45,8 +45,8 @@ pub struct Departures {
     pub is_complete: bool,
     /// Each by itself.
     pub single: Vec<Departed>,
-    /// By parent, user and name: no scan can have seen these.
-    pub grouped: BTreeMap<(i32, u32, Name), Departed>,
+    /// By parent, user and name, and whether they were passed on: these began after the last scan.
+    pub grouped: BTreeMap<(i32, u32, Name, bool), Departed>,
 }
 
 impl Departures {
@@ -70,9 +70,9 @@ impl Departures {
     }
 
     /// Adds a process to those with the same parent, user and name.
-    pub(super) fn group(&mut self, departed: Departed) {
+    pub fn group(&mut self, departed: Departed) {
         // Its children that were grouped before belong to its own parent now, as what they used does in the kernel.
-        let of_it = (departed.pid, 0, Name::default())..=(departed.pid, u32::MAX, Name::LAST);
+        let of_it = (departed.pid, 0, Name::default(), false)..=(departed.pid, u32::MAX, Name::LAST, true);
         let children: Vec<_> = self.grouped.range(of_it).map(|(key, _)| *key).collect();
         for key in children {
             if let Some(mut child) = self.grouped.remove(&key) {
@@ -84,15 +84,15 @@ impl Departures {
     }
 
     fn add(&mut self, departed: Departed) {
-        let key = (departed.parent, departed.uid, departed.name);
+        let key = (departed.parent, departed.uid, departed.name, departed.is_passed_on);
         let sum = self.grouped.entry(key).or_insert_with(|| Departed {
             parent: departed.parent,
             uid: departed.uid,
             name: departed.name,
             is_new: true,
+            is_passed_on: departed.is_passed_on,
             ..Departed::default()
         });
-        sum.is_passed_on |= departed.is_passed_on;
         sum.usage += departed.usage;
         sum.ticks_ns.0 = sum.ticks_ns.0.saturating_add(departed.ticks_ns.0);
         sum.ticks_ns.1 = sum.ticks_ns.1.saturating_add(departed.ticks_ns.1);

@@ -7,6 +7,7 @@ use super::census::{Census, Entry, Key, Surroundings};
 use super::commands;
 use super::debts::Unseen;
 use super::departures::Departed;
+use super::reapers::Left;
 use super::usage::{Usage, lifetime, scaled};
 use super::{By, Facts};
 
@@ -61,6 +62,8 @@ impl Census {
         if let Some(debt) = self.debts.get_mut(&one.parent) {
             debt.pay(one.usage.without_wait());
         }
+        // Whose child it is now has been read.
+        self.left.retain(|left| left.pid != entry.pid);
         entry.ended = Some(one.usage.without_wait());
         entry.missing = Some((one.owner, one.missing_ns));
         self.after_message(entry)
@@ -126,8 +129,10 @@ impl Census {
         let mut whole = counted;
         whole += rest;
         entry.ended = Some(whole);
-        // The reading may name one that ended before.
-        entry.facts.stat.parent = departed.parent;
+        // The reading may name one that ended before, but that of a process which waits for its parent came later.
+        if !(entry.facts.stat.state == b'Z' && entry.facts.had_one_thread) {
+            entry.facts.stat.parent = departed.parent;
+        }
         // The reading may lack the waiting of threads that had ended before it.
         if !entry.facts.has_all_waits {
             rest.wait_ns = 0;
@@ -149,6 +154,13 @@ impl Census {
         self.end(&key, &command, rest, departed);
         if let Some(account) = self.accounts.get_mut(&key).filter(|_| is_new) {
             account.commands.used(&command).started += 1;
+        }
+        // Nobody has waited for it yet, and those for whom it did not are another's now.
+        if let Some(debt) = in_table.and_then(|_| self.debts.get(&departed.pid)) {
+            let (pid, usage) = (departed.pid, debt.total());
+            if let Some(owner) = debt.main_owner() {
+                self.leave_above(Left { pid, waiter: pid, count: 1, usage, owner, age: 0 });
+            }
         }
         true
     }
@@ -179,6 +191,7 @@ impl Census {
             pid: departed.pid,
             parent: departed.parent,
             owner: (key, commands::program(&departed.name, false)),
+            count: departed.count,
             usage: departed.usage,
             missing_ns: departed.missing_ns,
             is_older: false,

@@ -80,6 +80,8 @@ const DRAIN_NS: (f64, f64) = (10e6, 1e9);
 /// Messages received in one call, and room for each [byte]: two records of version 16 have 1,200.
 const BATCH: usize = 32;
 const MESSAGE_BYTES: usize = 4096;
+/// Processes that are kept by themselves between two samples: those that ended last.
+const SINGLE_MAX: usize = 4096;
 /// Processes with threads that ended, of which sums are kept: more than a kernel has processes are leftovers.
 const PARTS_MAX: usize = 1 << 16;
 
@@ -258,7 +260,7 @@ impl Exits {
     /// Receives the messages between two samples.
     pub fn drain(&mut self, now: Moment) -> io::Result<()> {
         self.receive(now)?;
-        self.ends.group();
+        self.ends.group(SINGLE_MAX);
         Ok(())
     }
 
@@ -338,10 +340,13 @@ impl Ends {
         self.parts.clear();
     }
 
-    /// Joins the processes that no scan can have seen, which began after the last sample, so that memory does not grow
-    /// with the length of the interval.
-    pub(crate) fn group(&mut self) {
-        for departed in std::mem::take(&mut self.departures.single) {
+    /// Joins the processes that began after the last sample, so that memory does not grow with the length of the interval.
+    ///
+    /// Not the `kept` that ended last: who should wait for them may not have done so when processes are read.
+    pub(crate) fn group(&mut self, kept: usize) {
+        let old = self.departures.single.len().saturating_sub(kept);
+        let last = self.departures.single.split_off(old);
+        for departed in std::mem::replace(&mut self.departures.single, last) {
             if departed.is_new {
                 self.departures.group(departed);
             } else {
@@ -429,7 +434,7 @@ pub(crate) fn hostile<'a>(messages: impl Iterator<Item = &'a [u8]>) {
     }
     let single = sums(&ends);
     assert!(single.0 + ends.losses <= taken, "{} ends and {} losses of {taken}", single.0, ends.losses);
-    ends.group();
+    ends.group(0);
     assert_eq!(single, sums(&ends));
     let stolen_ns = single.0.saturating_mul(1_000_000);
     ends.departures.leave_out(stolen_ns);
@@ -577,7 +582,7 @@ pub(crate) mod tests {
                     ends.take(&message(told), moment(5_000_000));
                 }
                 if is_grouped {
-                    ends.group();
+                    ends.group(0);
                 }
                 ends.departures.leave_out(stolen_ns);
                 let departures = &ends.departures;

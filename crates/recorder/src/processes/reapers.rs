@@ -6,26 +6,30 @@
 //!
 //! # Limitations
 //! The first process of a container that its children entered from outside stands nowhere above them: what they leave to
-//! it counts again for its user.
+//! it counts again for its user. So does what a process left to one between, if both end in the same interval and the one between first.
 
 use std::collections::BTreeMap;
 
 use super::census::{Census, Waited};
 use super::debts::{Debt, Owner};
-use super::usage::Usage;
+use super::usage::{Usage, scaled};
 
 /// Processes above one that are looked at.
 const ABOVE_MAX: usize = 64;
 /// Processes whose parent ended too that are kept: more are leftovers.
 const LEFT_MAX: usize = 4096;
 
-/// A process whose parent ended too, and may have left it to one that takes orphans in.
+/// Processes whose parent ended too, and may have left them to one that takes orphans in.
 ///
 /// Parents that end without waiting are common: the monitor of an sshd leaves the process that served the user.
 #[derive(Debug)]
 pub(super) struct Left {
+    /// Process number; 0 for several.
+    pub pid: i32,
     /// Process that has the debt.
     pub waiter: i32,
+    /// Processes.
+    pub count: u64,
     /// The debt.
     pub usage: Usage,
     pub owner: (Owner, u64),
@@ -58,7 +62,8 @@ impl Census {
     /// Moves the debts of processes that were left to one that takes orphans in there.
     ///
     /// They are known by their page faults, which the kernel counts one by one and few of which come after a message:
-    /// the one above has more than its debts explain, and the process that was taken for the waiter has less.
+    /// the one above has more than its debts explain, and the process that was taken for the waiter has less. Of several
+    /// processes that are known by their sum only, as many are moved as both have room for.
     pub(super) fn claim(&mut self, waited: &[Waited]) {
         if self.left.is_empty() {
             return;
@@ -79,37 +84,59 @@ impl Census {
         if spare.is_empty() {
             return;
         }
-        let slack_ns = 4 * self.tick_ns;
-        let mut unpaid: BTreeMap<i32, u64> = BTreeMap::new();
+        let mut unpaid: BTreeMap<i32, Usage> = BTreeMap::new();
         for left in &self.left {
-            let mut usage = owed(self, left.waiter);
-            usage -= growth(left.waiter);
-            unpaid.insert(left.waiter, usage.faults_minor);
+            unpaid.entry(left.waiter).or_insert_with(|| {
+                let mut usage = owed(self, left.waiter);
+                usage -= growth(left.waiter);
+                usage
+            });
         }
-        self.left.sort_by_key(|left| std::cmp::Reverse(left.usage.faults_minor));
-        for left in std::mem::take(&mut self.left) {
-            let faults = left.usage.faults_minor;
+        self.left.sort_by_key(|left| std::cmp::Reverse(left.faults_each()));
+        for mut left in std::mem::take(&mut self.left) {
+            let each = left.faults_each();
             let unpaid = unpaid.entry(left.waiter).or_default();
             // Of others that the waiter has waited for, some faults came after their messages.
-            let is_unpaid = faults > 0 && *unpaid >= faults - faults / 16;
-            let has_it = |spare: &Usage| {
-                faults <= spare.faults_minor && left.usage.exact_ns <= spare.exact_ns.saturating_add(slack_ns)
-            };
-            let above = if is_unpaid { self.above(left.waiter) } else { Vec::new() };
-            let Some(reaper) = above.into_iter().find(|pid| spare.get(pid).is_some_and(has_it)) else {
-                self.left.push(left);
-                continue;
-            };
-            *spare.entry(reaper).or_default() -= left.usage;
-            *unpaid = unpaid.saturating_sub(faults);
-            if let Some(debt) = self.debts.get_mut(&left.waiter) {
-                debt.pay(left.usage);
-                let (owner, weight) = &left.owner;
-                if let Some(sum) = debt.owners.get_mut(owner) {
-                    *sum = sum.saturating_sub(*weight);
+            let least = each - (each / 16).max(1).min(each);
+            let may_be_above = |unpaid: &Usage| each > 0 && unpaid.faults_minor >= least;
+            let above = if may_be_above(unpaid) { self.above(left.waiter) } else { Vec::new() };
+            for reaper in above {
+                let Some(spare) = spare.get_mut(&reaper).filter(|spare| spare.faults_minor >= each) else {
+                    continue;
+                };
+                if !may_be_above(unpaid) {
+                    break;
+                }
+                let part = left.usage.least(*unpaid).least(*spare);
+                let (owner, weight) = &mut left.owner;
+                let moved = scaled(*weight, part.faults_minor, left.usage.faults_minor);
+                *weight -= moved;
+                if let Some(debt) = self.debts.get_mut(&left.waiter) {
+                    debt.pay(part);
+                    if let Some(sum) = debt.owners.get_mut(owner) {
+                        *sum = sum.saturating_sub(moved);
+                    }
+                }
+                let owners = [(owner.clone(), moved)];
+                self.debts.entry(reaper).or_default().add(part, owners);
+                left.count -= (part.faults_minor / each).min(left.count);
+                left.usage -= part;
+                *spare -= part;
+                *unpaid -= part;
+                if left.count == 0 {
+                    break;
                 }
             }
-            self.debts.entry(reaper).or_default().add(left.usage, [left.owner]);
+            if left.count > 0 {
+                self.left.push(left);
+            }
         }
+    }
+}
+
+impl Left {
+    /// Page faults of one of the processes.
+    fn faults_each(&self) -> u64 {
+        self.usage.faults_minor / self.count.max(1)
     }
 }

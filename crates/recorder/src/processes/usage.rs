@@ -54,6 +54,11 @@ impl Usage {
         self.zip(Usage::default(), |amount, _| scaled(amount, to, of) - scaled(amount, from, of))
     }
 
+    /// The smaller of each amount.
+    pub(super) fn least(self, other: Usage) -> Usage {
+        self.zip(other, u64::min)
+    }
+
     /// As it appears in the totals of a parent: the kernel keeps no total of waiting over children.
     pub(super) fn without_wait(self) -> Usage {
         Usage { wait_ns: 0, io_wait_ns: 0, swap_wait_ns: 0, ..self }

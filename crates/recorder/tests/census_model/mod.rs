@@ -91,8 +91,10 @@ impl Kernel {
         above.max(1)
     }
 
+    /// One of the processes that have not ended.
     pub fn pick(&self, at: usize) -> i32 {
-        *self.processes.keys().nth(at % self.processes.len()).unwrap()
+        let alive = self.processes.len() - self.zombies.len();
+        *self.processes.keys().filter(|pid| !self.zombies.contains(pid)).nth(at % alive).unwrap()
     }
 
     /// A parent runs when it forks, and a child has a fault when it begins.
@@ -128,6 +130,14 @@ impl Kernel {
         *self.by_uid.entry(process.uid).or_default() += ns;
     }
 
+    /// A process gives back its memory, after the message. Few have a fault with it.
+    fn give_back(&mut self, pid: i32) {
+        self.run(pid, MS / 20);
+        if pid % 16 > 0 {
+            self.processes.get_mut(&pid).unwrap().faults -= 1;
+        }
+    }
+
     /// Ends a process; the parent waits for it at once. Orphans go to the nearest that takes them in.
     pub fn exit(&mut self, pid: i32) {
         if pid == 1 {
@@ -136,8 +146,7 @@ impl Kernel {
         if !self.is_mute {
             self.tell(pid);
         }
-        // It gives back its memory after the message.
-        self.run(pid, MS / 20);
+        self.give_back(pid);
         let reaper = self.reaper_above(pid);
         let ended = self.processes.remove(&pid).unwrap();
         for other in self.processes.values_mut().filter(|other| other.parent == pid) {
@@ -185,7 +194,7 @@ impl Kernel {
         }
         let reaper = self.reaper_above(parent);
         self.tell(pid);
-        self.run(pid, MS / 20);
+        self.give_back(pid);
         let ended = self.processes.remove(&pid).unwrap();
         self.exit(parent);
         let reaper = self.processes.get_mut(&reaper).unwrap();
@@ -193,6 +202,47 @@ impl Kernel {
         reaper.waited_faults += ended.faults + ended.waited_faults;
         reaper.bytes += ended.bytes;
         self.ended += 1;
+    }
+
+    /// Ends a process that nobody waits for yet. What it leaves goes to the nearest that takes orphans in.
+    pub fn die(&mut self, pid: i32) {
+        if pid == 1 {
+            return;
+        }
+        self.tell(pid);
+        self.give_back(pid);
+        let reaper = self.reaper_above(pid);
+        for other in self.processes.values_mut().filter(|other| other.parent == pid) {
+            other.parent = reaper;
+        }
+        self.zombies.insert(pid);
+    }
+
+    /// Waits for all children of a process that have ended.
+    pub fn bury(&mut self, parent: i32) {
+        let ended: Vec<i32> =
+            self.zombies.iter().copied().filter(|pid| self.processes[pid].parent == parent).collect();
+        for pid in ended {
+            self.zombies.remove(&pid);
+            let ended = self.processes.remove(&pid).unwrap();
+            let above = self.processes.get_mut(&parent).unwrap();
+            above.waited_ns += ended.run_ns + ended.waited_ns;
+            above.waited_faults += ended.faults + ended.waited_faults;
+            above.bytes += ended.bytes;
+            self.run(parent, MS / 10);
+            self.ended += 1;
+        }
+    }
+
+    /// The messages are received between two samples.
+    pub fn drain(&mut self) {
+        for departed in std::mem::take(&mut self.departures.single) {
+            if departed.start_ns.0 >= (self.now * TICK_NS) as i64 && self.now > 10 {
+                self.departures.group(Departed { is_new: true, ..departed });
+            } else {
+                self.departures.single.push(departed);
+            }
+        }
     }
 
     pub fn has_children(&self, pid: i32) -> bool {
