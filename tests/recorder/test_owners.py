@@ -28,8 +28,8 @@ WORK_S = 0.4
 """CPU time that each of them has at least: 1 % of it is more than the kernel's own rounding."""
 AFTER_S = 6.0
 """Recorded after the loads: whoever has not been waited for yet is, and each interval has an end."""
-ALLOWED = 0.05
-"""Largest error, at both intervals."""
+ALLOWED = 0.03
+"""Largest error, at both intervals: it was 2.1 % in forty recordings, most of it what a group uses unseen."""
 # One that every user may run; that of the tests may be root's alone.
 PYTHON = shutil.which("python3", path="/usr/bin:/usr/local/bin:/bin") or sys.executable
 LOADS = ("duty", "shell", "forks", "su", "python", "find", "orphans", "left", "server")

@@ -26,6 +26,8 @@ pub(super) struct Debt {
     pub owners: BTreeMap<Owner, u64>,
     /// One of the children had children of its own that nobody told of, so that the totals will contain more.
     pub is_partial: bool,
+    /// The part of children that ended while the processes were read.
+    pub in_flight: Usage,
     /// What was missing of those that were waited for, as the totals had it, and as their weights had it [ns].
     found_ns: (u64, u64),
     /// Samples since something was added.
@@ -133,4 +135,6 @@ pub(super) struct Unseen {
     pub is_older: bool,
     /// The parent is that of a parent which ended.
     pub is_passed_on: bool,
+    /// It ended while the processes were read.
+    pub is_in_flight: bool,
 }

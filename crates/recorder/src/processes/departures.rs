@@ -36,6 +36,8 @@ pub struct Departed {
     pub is_new: bool,
     /// Its own parent ended too, and `parent` is the one above.
     pub is_passed_on: bool,
+    /// It ended while the processes were read: its parent may have been read before it waited.
+    pub is_in_flight: bool,
 }
 
 /// The processes that ended since the last sample.

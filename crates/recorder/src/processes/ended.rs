@@ -159,7 +159,7 @@ impl Census {
         if let Some(debt) = in_table.and_then(|_| self.debts.get(&departed.pid)) {
             let (pid, usage) = (departed.pid, debt.total());
             if let Some(owner) = debt.main_owner() {
-                self.leave_above(Left { pid, waiter: pid, count: 1, usage, owner, age: 0 });
+                self.leave_above(Left { pid, waiter: pid, reaper: None, count: 1, usage, owner, age: 0 });
             }
         }
         true
@@ -196,6 +196,7 @@ impl Census {
             missing_ns: departed.missing_ns,
             is_older: false,
             is_passed_on: departed.is_passed_on,
+            is_in_flight: departed.is_in_flight,
         }
     }
 

@@ -268,8 +268,12 @@ impl Exits {
     ///
     /// `stolen_ns` is the time that a hypervisor took from all CPUs meanwhile.
     pub fn at_sample(&mut self, now: Moment, stolen_ns: u64) -> io::Result<&Departures> {
+        let before = self.ends.departures.single.len();
         self.receive(now)?;
         let ends = &mut self.ends;
+        for departed in &mut ends.departures.single[before..] {
+            departed.is_in_flight = true;
+        }
         ends.departures.leave_out(stolen_ns);
         ends.departures.is_complete = ends.losses == 0 && ends.sampled.is_some();
         ends.sampled = Some(now);
@@ -405,6 +409,7 @@ impl Ends {
             count: 1,
             start_ns: (earliest_ns, latest_ns.saturating_add(suspended_ns)),
             is_passed_on: false,
+            is_in_flight: false,
             is_new: self.sampled.is_some_and(|sampled| earliest_ns > sampled.monotonic_ns),
         }
     }

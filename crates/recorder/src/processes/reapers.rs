@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 
 use super::census::{Census, Waited};
-use super::debts::{Debt, Owner};
+use super::debts::Owner;
 use super::usage::{Usage, scaled};
 
 /// Processes above one that are looked at.
@@ -28,6 +28,8 @@ pub(super) struct Left {
     pub pid: i32,
     /// Process that has the debt.
     pub waiter: i32,
+    /// The one that takes orphans in to which all page faults have been moved, and not all of the CPU time.
+    pub reaper: Option<i32>,
     /// Processes.
     pub count: u64,
     /// The debt.
@@ -61,14 +63,22 @@ impl Census {
 
     /// Moves the debts of processes that were left to one that takes orphans in there.
     ///
-    /// They are known by their page faults, which the kernel counts one by one and few of which come after a message:
-    /// the one above has more than its debts explain, and the process that was taken for the waiter has less. Of several
-    /// processes that are known by their sum only, as many are moved as both have room for.
+    /// That there are some is known by page faults, which the kernel counts one by one and few of which come after a
+    /// message: the one above has more than its debts explain, and the process that was taken for the waiter has less.
+    /// Which of its processes they are is told by nobody. As much is moved as was left, is missing there, and is too much
+    /// here, so that nothing is counted twice whichever they were.
     pub(super) fn claim(&mut self, waited: &[Waited]) {
         if self.left.is_empty() {
             return;
         }
-        let owed = |census: &Census, pid| census.debts.get(&pid).map_or_else(Usage::default, Debt::total);
+        // Who ended while processes were read had a parent, perhaps, that was read before it waited.
+        let owed = |census: &Census, pid: &i32| {
+            census.debts.get(pid).map_or_else(Usage::default, |debt| {
+                let mut usage = debt.total();
+                usage -= debt.in_flight;
+                usage
+            })
+        };
         let growth = |pid| {
             let found = waited.binary_search_by_key(&pid, |waiter| waiter.pid);
             found.map_or_else(|_| Usage::default(), |index| waited[index].usage)
@@ -76,61 +86,82 @@ impl Census {
         let mut spare = BTreeMap::new();
         for waiter in waited {
             let mut usage = waiter.usage;
-            usage -= owed(self, waiter.pid);
-            if usage.faults_minor > 0 {
+            usage -= owed(self, &waiter.pid);
+            if !usage.is_zero() {
                 spare.insert(waiter.pid, usage);
             }
         }
         if spare.is_empty() {
             return;
         }
+        let mut by_waiter: BTreeMap<(i32, Option<i32>), Vec<Left>> = BTreeMap::new();
+        for left in std::mem::take(&mut self.left) {
+            by_waiter.entry((left.waiter, left.reaper)).or_default().push(left);
+        }
         let mut unpaid: BTreeMap<i32, Usage> = BTreeMap::new();
-        for left in &self.left {
-            unpaid.entry(left.waiter).or_insert_with(|| {
-                let mut usage = owed(self, left.waiter);
-                usage -= growth(left.waiter);
+        for (waiter, _) in by_waiter.keys() {
+            unpaid.entry(*waiter).or_insert_with(|| {
+                let mut usage = owed(self, waiter);
+                usage -= growth(*waiter);
                 usage
             });
         }
-        self.left.sort_by_key(|left| std::cmp::Reverse(left.faults_each()));
-        for mut left in std::mem::take(&mut self.left) {
-            let each = left.faults_each();
-            let unpaid = unpaid.entry(left.waiter).or_default();
+        for ((waiter, reaper), mut all) in by_waiter {
+            let unpaid = unpaid.entry(waiter).or_default();
+            let each = all.iter().map(Left::faults_each).filter(|each| *each > 0).min().unwrap_or(0);
             // Of others that the waiter has waited for, some faults came after their messages.
-            let least = each - (each / 16).max(1).min(each);
-            let may_be_above = |unpaid: &Usage| each > 0 && unpaid.faults_minor >= least;
-            let above = if may_be_above(unpaid) { self.above(left.waiter) } else { Vec::new() };
-            for reaper in above {
-                let Some(spare) = spare.get_mut(&reaper).filter(|spare| spare.faults_minor >= each) else {
+            let above = match reaper {
+                Some(reaper) => vec![reaper],
+                None if each > 0 && unpaid.faults_minor + (each / 16).max(1) >= each => self.above(waiter),
+                None => Vec::new(),
+            };
+            for above in above {
+                let Some(spare) = spare.get_mut(&above).filter(|spare| spare.faults_minor >= each) else {
                     continue;
                 };
-                if !may_be_above(unpaid) {
-                    break;
-                }
-                let part = left.usage.least(*unpaid).least(*spare);
-                let (owner, weight) = &mut left.owner;
-                let moved = scaled(*weight, part.faults_minor, left.usage.faults_minor);
-                *weight -= moved;
-                if let Some(debt) = self.debts.get_mut(&left.waiter) {
-                    debt.pay(part);
-                    if let Some(sum) = debt.owners.get_mut(owner) {
-                        *sum = sum.saturating_sub(moved);
-                    }
-                }
-                let owners = [(owner.clone(), moved)];
-                self.debts.entry(reaper).or_default().add(part, owners);
-                left.count -= (part.faults_minor / each).min(left.count);
-                left.usage -= part;
+                let part = self.hand_over(&mut all, above, unpaid.least(*spare));
                 *spare -= part;
                 *unpaid -= part;
-                if left.count == 0 {
+                // The totals of the one above have these, but what is owed for others whom it has not waited for yet hides
+                // their CPU time.
+                for left in all.iter_mut().filter(|left| left.usage.faults_minor == 0) {
+                    let exact_ns = left.usage.exact_ns.min(unpaid.exact_ns);
+                    left.usage = Usage { exact_ns, ..Usage::default() };
+                    left.reaper = Some(above);
+                }
+                if all.iter().all(|left| left.reaper.is_some()) {
                     break;
                 }
             }
-            if left.count > 0 {
-                self.left.push(left);
-            }
+            self.left.extend(all.into_iter().filter(|left| !left.usage.is_zero()));
         }
+    }
+
+    /// Moves debts of processes that were left to the one `above`, `at_most` so much: from each the same share.
+    fn hand_over(&mut self, all: &mut [Left], above: i32, at_most: Usage) -> Usage {
+        let mut whole = Usage::default();
+        for left in &*all {
+            whole += left.usage;
+        }
+        let part = whole.least(at_most);
+        let mut owners = Vec::new();
+        for left in &mut *all {
+            let (owner, weight) = &mut left.owner;
+            let moved = scaled(*weight, part.faults_minor, whole.faults_minor);
+            *weight -= moved;
+            left.usage -= left.usage.share(part, whole);
+            if let Some(debt) = self.debts.get_mut(&left.waiter) {
+                if let Some(sum) = debt.owners.get_mut(owner) {
+                    *sum = sum.saturating_sub(moved);
+                }
+            }
+            owners.push((owner.clone(), moved));
+        }
+        if let Some(debt) = all.first().and_then(|left| self.debts.get_mut(&left.waiter)) {
+            debt.pay(part);
+        }
+        self.debts.entry(above).or_default().add(part, owners);
+        part
     }
 }
 

@@ -63,12 +63,15 @@ impl Census {
             }
             if one.is_passed_on || waiter != one.parent || self.is_dead(one.parent) {
                 let (pid, count, owner) = (one.pid, one.count, owner.clone());
-                self.leave_above(Left { pid, waiter, count, usage, owner, age: 0 });
+                self.leave_above(Left { pid, waiter, reaper: None, count, usage, owner, age: 0 });
             }
             one.parent = waiter;
             let debt = self.debts.entry(waiter).or_default();
             debt.add(usage, [owner]);
             debt.is_partial |= one.is_older;
+            if one.is_in_flight {
+                debt.in_flight += usage;
+            }
         }
         for entry in ended {
             // Its parent's totals will contain those of its own children, debts included.
@@ -90,7 +93,15 @@ impl Census {
                 whose = Some(owner(entry));
             }
             if let Some(owner) = whose.filter(|_| usage.faults_minor > 0) {
-                self.leave_above(Left { pid: entry.pid, waiter, count: 1, usage, owner, age: 0 });
+                self.leave_above(Left {
+                    pid: entry.pid,
+                    waiter,
+                    reaper: None,
+                    count: 1,
+                    usage,
+                    owner,
+                    age: 0,
+                });
             }
             // Which of those above is not known, unless the kernel has told who was the parent at the end. All get the
             // debt, so that nothing is counted twice; other usage of their children may then be missed, once.
@@ -317,6 +328,7 @@ impl Census {
         });
         let (tick_ns, table) = (self.tick_ns, &self.table);
         self.debts.retain(|pid, debt| {
+            debt.in_flight = Usage::default();
             if !held.contains(pid) {
                 debt.grow_old(tick_ns);
             }

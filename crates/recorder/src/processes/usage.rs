@@ -7,6 +7,9 @@ use std::ops::{AddAssign, SubAssign};
 
 use super::Facts;
 
+/// A whole, as the number of its parts.
+const SHARES: u64 = 1 << 32;
+
 /// An amount of everything that a process uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
@@ -57,6 +60,12 @@ impl Usage {
     /// The smaller of each amount.
     pub(super) fn least(self, other: Usage) -> Usage {
         self.zip(other, u64::min)
+    }
+
+    /// Of each amount the share that `part` is of `whole`, which has this one in it; all of it if `part` is the whole.
+    pub(super) fn share(self, part: Usage, whole: Usage) -> Usage {
+        let shares = part.zip(whole, |part, whole| scaled(SHARES, part, whole));
+        self.zip(shares, |amount, share| scaled(amount, share, SHARES))
     }
 
     /// As it appears in the totals of a parent: the kernel keeps no total of waiting over children.

@@ -231,6 +231,10 @@ impl Watch {
 
 impl Each {
     fn sample(&mut self, since: Option<Moment>, now: Moment, machine: &Stat) -> io::Result<ProcessTotals> {
+        // Before the scan: whose end is told after it may have a parent that was read before it waited.
+        if let Ok(exits) = &mut self.exits {
+            exits.drain(SystemClock.now())?;
+        }
         self.source.scan(&mut self.scan, machine.forks)?;
         self.unreadable_max = self.unreadable_max.max(self.scan.unreadable);
         let ticks_at = |moment: Moment| u64::try_from(moment.boot_ns).unwrap_or(0) / self.tick_ns;

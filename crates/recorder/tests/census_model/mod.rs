@@ -312,6 +312,7 @@ impl Observer {
     /// Takes a sample. `ends` end while the scan is under way, each before its own number is reached or after.
     pub fn sample(&mut self, kernel: &mut Kernel, ends: &[(i32, i32)]) {
         let pids: Vec<i32> = kernel.processes.keys().copied().collect();
+        let told_before = kernel.departures.single.len();
         self.scan.clear();
         for pid in pids {
             for (_, ending) in ends.iter().filter(|(when, _)| *when == pid) {
@@ -326,6 +327,9 @@ impl Observer {
             }
         }
         let mut departures = std::mem::take(&mut kernel.departures);
+        for departed in &mut departures.single[told_before..] {
+            departed.is_in_flight = true;
+        }
         if self.is_told {
             departures.is_complete = true;
         } else {
