@@ -1,8 +1,8 @@
 """What a sample of the recorder costs with 1 000 and 5 000 sleeping processes, beside what others cost.
 
-CPU time (user and system) of a sample is the difference of a longer and a shorter run, divided by the
-samples between them: what starting costs is in neither. The reference is a C program that opens, reads
-and parses /proc/PID/stat of every process; sadc and pidstat are measured where they are installed.
+CPU time (user and system) of a sample is what a process uses in the time of so many samples, well after it has
+begun: what starting costs is not in it. The reference is a C program that opens, reads and parses /proc/PID/stat of
+every process; sadc and pidstat are measured where they are installed.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,9 +22,9 @@ from programs import ROOT, build_c
 RECORDER = ROOT / "target" / "static" / "thinktime-recorder"
 POPULATIONS = (1000, 5000)
 INTERVAL_S = 0.1
-SHORT, LONG = 10, 60
-"""Samples of the shorter and of the longer run."""
-PEER_SHORT, PEER_LONG = 2, 6
+FIRST, COUNTED = 30, 60
+"""Samples that are not counted, because it has begun only, and those that are."""
+PEER_INTERVAL_S, PEER_FIRST, PEER_COUNTED = 1, 2, 5
 """The same for tools that take whole seconds."""
 NOBODY = 65534
 AS_NOBODY = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
@@ -57,24 +58,25 @@ def forking() -> Iterator[None]:
         loop.wait()
 
 
-def cpu_s(command: list[str | Path]) -> float:
-    """CPU time of a command that succeeds."""
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    assert process.stderr is not None
-    errors = process.stderr.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    process.stderr.close()
-    if process.returncode != 0:
-        raise RuntimeError(f"{command[0]} failed: {errors.decode().strip()}")
-    return usage.ru_utime + usage.ru_stime
+def cpu_s(pid: int) -> float:
+    """CPU time that a process has used, by its clock (clock_getcpuclockid(3))."""
+    by_scheduler = 2
+    return time.clock_gettime(~pid << 3 | by_scheduler)
 
 
-def per_sample_ms(command: Callable[[int], list[str | Path]], short: int, long: int) -> float:
-    """CPU time of a sample, by the difference of two runs of `short` and `long` samples."""
-    # The first run finds cold caches, and counts for nothing.
-    _, first, second = (cpu_s(command(samples)) for samples in (short, short, long))
-    return 1000 * (second - first) / (long - short)
+def per_sample_ms(command: list[str | Path], interval_s: float, first: int, counted: int) -> float:
+    """CPU time of a sample of a command that takes one at each interval and goes on until it is ended."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    with process:
+        time.sleep(first * interval_s)
+        if process.poll() is not None:
+            raise RuntimeError(f"{command[0]} failed: {process.communicate()[1].strip()}")
+        before = cpu_s(process.pid)
+        time.sleep(counted * interval_s)
+        used_s = cpu_s(process.pid) - before
+        process.terminate()
+        process.communicate()
+    return 1000 * used_s / counted
 
 
 def recorder_ms(by: str, *, ordinary: bool = False) -> float:
@@ -86,26 +88,20 @@ def recorder_ms(by: str, *, ordinary: bool = False) -> float:
             os.chown(folder, NOBODY, NOBODY)
             program = [*AS_NOBODY, *program]
 
-        def command(samples: int) -> list[str | Path]:
-            length = f"{samples * INTERVAL_S}s"
-            log = Path(folder) / "log"
-            options = ["--force", "--interval", f"{INTERVAL_S}s", "--duration", length, "--by", by]
-            return [*program, "record", "-o", log, *options]
-
-        return per_sample_ms(command, SHORT, LONG)
+        log = Path(folder) / "log"
+        options = ["--force", "--interval", f"{INTERVAL_S}s", "--by", by]
+        return per_sample_ms([*program, "record", "-o", log, *options], INTERVAL_S, FIRST, COUNTED)
 
 
-def peers(folder: Path) -> dict[str, Callable[[int], list[str | Path]]]:
+def peers(folder: Path) -> dict[str, list[str | Path]]:
     """Command lines of the installed tools, by name."""
-    found: dict[str, Callable[[int], list[str | Path]]] = {}
+    found: dict[str, list[str | Path]] = {}
     sadc = shutil.which("sadc") or shutil.which("sadc", path="/usr/lib/sysstat:/usr/lib64/sa:/usr/lib/sa")
     pidstat = shutil.which("pidstat")
     if sadc is not None:
-        found["sadc (system-wide only)"] = lambda samples: [
-            *(sadc, "-S", "XALL", "1", str(samples), folder / f"sa{samples}")
-        ]
+        found["sadc (system-wide only)"] = [sadc, "-S", "XALL", "1", folder / "sa"]
     if pidstat is not None:
-        found["pidstat -u"] = lambda samples: [pidstat, "-u", "1", str(samples)]
+        found["pidstat -u"] = [pidstat, "-u", "1"]
     return found
 
 
@@ -127,8 +123,8 @@ def run() -> list[dict[str, Any]]:
     rows = []
     for count in POPULATIONS:
         with sleepers(count):
-            command = [loop, str(LONG)]
-            loop_ms = float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+            told = subprocess.run([loop, str(COUNTED)], check=True, capture_output=True, text=True)
+            loop_ms = float(told.stdout)
             by_uid, by_none = recorder_ms("uid"), recorder_ms("none")
             with forking():
                 while_forking = recorder_ms("uid")
@@ -141,7 +137,7 @@ def run() -> list[dict[str, Any]]:
             with tempfile.TemporaryDirectory() as folder:
                 for name, peer in peers(Path(folder)).items():
                     ours, what = (by_none, "system-wide") if name.startswith("sadc") else (by_uid, "by user")
-                    peer_ms = per_sample_ms(peer, PEER_SHORT, PEER_LONG)
+                    peer_ms = per_sample_ms(peer, PEER_INTERVAL_S, PEER_FIRST, PEER_COUNTED)
                     rows.append(row(f"sample {what}, {count} sleeping processes", ours, name, peer_ms))
             if not any(one["ours"] == by_none for one in rows):
                 alone = row(f"sample system-wide, {count} sleeping processes", by_none, "", 1.0)
