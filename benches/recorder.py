@@ -1,8 +1,8 @@
 """What a sample of the recorder costs with 1 000 and 5 000 sleeping processes, beside what others cost.
 
-CPU time (user and system) of a sample is what a process uses in the time of so many samples, well after it has
-begun: what starting costs is not in it. The reference is a C program that opens, reads and parses /proc/PID/stat of
-every process; sadc and pidstat are measured where they are installed.
+CPU time (user and system) of a sample is what a process uses in the time of so many samples, well after it
+has begun: what starting costs is not in it. The reference is a C program that opens, reads and parses
+/proc/PID/stat of every process; sadc and pidstat are measured where they are installed.
 """
 
 from __future__ import annotations

@@ -42,79 +42,67 @@ impl Census {
         for (pid, above) in &parents {
             self.gone.entry(*pid).or_insert((*above, 0));
         }
-        // A parent that ended too either had waited for it, and its own parent inherited the totals, or left it to
-        // one that takes orphans in. The loop is bounded because process numbers are used again and could form a ring.
-        let waiter_above = |parent: i32| {
-            let mut waiter = parent;
-            for _ in 0..parents.len() {
-                match parents.get(&waiter) {
-                    Some(above) => waiter = *above,
-                    None => break,
-                }
-            }
-            waiter
-        };
         for one in unseen {
-            let waiter = waiter_above(one.parent);
-            let usage = one.usage.without_wait();
-            let mut owner = (one.owner.clone(), one.missing_ns);
-            if let Some(debt) = self.debts.get(&one.parent).filter(|_| waiter != one.parent) {
-                owner.1 = debt.weight(owner.1, self.tick_ns);
-            }
-            if one.is_passed_on || waiter != one.parent || self.is_dead(one.parent) {
-                let (pid, count, owner) = (one.pid, one.count, owner.clone());
-                self.leave_above(Left { pid, waiter, reaper: None, count, usage, owner, age: 0 });
-            }
-            one.parent = waiter;
-            let debt = self.debts.entry(waiter).or_default();
-            debt.add(usage, [owner]);
-            debt.is_partial |= one.is_older;
-            if one.is_in_flight {
-                debt.in_flight += usage;
-            }
+            self.owe_unseen(one, waiter_above(&parents, one.parent));
         }
         for entry in ended {
-            // Its parent's totals will contain those of its own children, debts included.
-            let mut debt = self.debts.remove(&entry.pid).unwrap_or_default();
-            // It may have ended without waiting for these.
-            let mut usage = debt.total();
-            let mut whose = debt.main_owner();
-            let counted = self.counted(entry);
-            debt.add(counted, [owner(entry)]);
-            let parent = entry.facts.stat.parent;
-            let waiter = waiter_above(parent);
-            for left in self.left.iter_mut().filter(|left| left.waiter == entry.pid) {
-                left.waiter = waiter;
-                usage -= left.usage;
-            }
-            // One that is not in the table had ended, and was waited for, before this interval.
-            if waiter != parent || self.is_dead(parent) || self.key(parent).is_none() {
-                usage += counted;
-                whose = Some(owner(entry));
-            }
-            if let Some(owner) = whose.filter(|_| usage.faults_minor > 0) {
-                self.leave_above(Left {
-                    pid: entry.pid,
-                    waiter,
-                    reaper: None,
-                    count: 1,
-                    usage,
-                    owner,
-                    age: 0,
-                });
-            }
-            // Which of those above is not known, unless the kernel has told who was the parent at the end. All get the
-            // debt, so that nothing is counted twice; other usage of their children may then be missed, once.
-            if waiter != parent && entry.ended.is_none() {
-                for pid in self.above(waiter) {
-                    self.debts.entry(pid).or_default().inherit(debt.clone(), self.tick_ns);
-                }
-            }
-            self.debts.entry(waiter).or_default().inherit(debt, self.tick_ns);
+            self.owe_ended(entry, waiter_above(&parents, entry.facts.stat.parent));
         }
         let orphaned = |entry: &&Entry| parents.contains_key(&entry.facts.stat.parent);
         // Their last reading names the old parent, and a process that does not run is rarely read again.
         self.orphans.extend(self.table.iter().filter(orphaned).map(|entry| entry.pid));
+    }
+
+    /// Enters the debts of processes that no scan saw.
+    fn owe_unseen(&mut self, one: &mut Unseen, waiter: i32) {
+        let usage = one.usage.without_wait();
+        let mut owner = (one.owner.clone(), one.missing_ns);
+        if let Some(debt) = self.debts.get(&one.parent).filter(|_| waiter != one.parent) {
+            owner.1 = debt.weight(owner.1, self.tick_ns);
+        }
+        if one.is_passed_on || waiter != one.parent || self.is_dead(one.parent) {
+            let (pid, count, owner) = (one.pid, one.count, owner.clone());
+            self.leave_above(Left { pid, waiter, reaper: None, count, usage, owner, age: 0 });
+        }
+        one.parent = waiter;
+        let debt = self.debts.entry(waiter).or_default();
+        debt.add(usage, [owner]);
+        debt.is_partial |= one.is_older;
+        if one.is_in_flight {
+            debt.in_flight += usage;
+        }
+    }
+
+    /// Enters the debt of a process that was in the table.
+    fn owe_ended(&mut self, entry: &Entry, waiter: i32) {
+        // Its parent's totals will contain those of its own children, debts included.
+        let mut debt = self.debts.remove(&entry.pid).unwrap_or_default();
+        // It may have ended without waiting for these.
+        let mut usage = debt.total();
+        let mut whose = debt.main_owner();
+        let counted = self.counted(entry);
+        debt.add(counted, [owner(entry)]);
+        let parent = entry.facts.stat.parent;
+        for left in self.left.iter_mut().filter(|left| left.waiter == entry.pid) {
+            left.waiter = waiter;
+            usage -= left.usage;
+        }
+        // One that is not in the table had ended, and was waited for, before this interval.
+        if waiter != parent || self.is_dead(parent) || self.key(parent).is_none() {
+            usage += counted;
+            whose = Some(owner(entry));
+        }
+        if let Some(owner) = whose.filter(|_| usage.faults_minor > 0) {
+            self.leave_above(Left { pid: entry.pid, waiter, reaper: None, count: 1, usage, owner, age: 0 });
+        }
+        // Which of those above is not known, unless the kernel has told who was the parent at the end. All get the
+        // debt, so that nothing is counted twice; other usage of their children may then be missed, once.
+        if waiter != parent && entry.ended.is_none() {
+            for pid in self.above(waiter) {
+                self.debts.entry(pid).or_default().inherit(debt.clone(), self.tick_ns);
+            }
+        }
+        self.debts.entry(waiter).or_default().inherit(debt, self.tick_ns);
     }
 
     /// True for a process that has ended and that nobody has waited for yet.
@@ -341,6 +329,22 @@ impl Census {
         let dead = self.table.iter().filter(|entry| entry.is_dead());
         dead.map(|entry| entry.facts.stat.parent).collect()
     }
+}
+
+/// The process that waited for a child of `parent`, or will.
+///
+/// A parent that ended too either had waited for it, and its own parent inherited the totals, or left it to one that takes
+/// orphans in.
+fn waiter_above(parents: &BTreeMap<i32, i32>, parent: i32) -> i32 {
+    let mut waiter = parent;
+    // Process numbers are used again, and could form a ring.
+    for _ in 0..parents.len() {
+        match parents.get(&waiter) {
+            Some(above) => waiter = *above,
+            None => break,
+        }
+    }
+    waiter
 }
 
 /// User and command of a process that ended, and what is probably not counted [ns].

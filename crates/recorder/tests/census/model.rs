@@ -361,3 +361,8 @@ impl Observer {
         self.by_key.values().sum()
     }
 }
+
+/// The CPU time counted for a user [ns].
+pub fn counted(observer: &Observer, uid: u32) -> u64 {
+    observer.by_key.get(&Key::Uid(uid)).copied().unwrap_or(0)
+}
