@@ -23,8 +23,12 @@ from thinktime.log import Log
 ATTACHED = ("tp_btf", "raw_tracepoint", "tracepoint")
 NOBODY = 65534
 AS_NOBODY = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
-WITHOUT_TYPES = ("unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /sys/kernel/btf && exec "$@"', "sh")
-"""Before a command: the kernel seems to have no debugging information."""
+MOUNT_TRACEFS = "{ mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing; }"
+WITH_TRACEFS = ("unshare", "--mount", "sh", "-c", f'{MOUNT_TRACEFS} && exec "$@"', "sh")
+"""Before a command: it sees the tracepoints, also where nobody has mounted them yet."""
+HIDE_TYPES = "mount -t tmpfs none /sys/kernel/btf"
+WITHOUT_TYPES = ("unshare", "--mount", "sh", "-c", f'{MOUNT_TRACEFS} && {HIDE_TYPES} && exec "$@"', "sh")
+"""The same, and the kernel seems to have no debugging information."""
 LACKS = {"block_io", "wait by system call", "effective user", "age of a task", "page_fault"}
 """What fields of tracepoints do not tell."""
 
@@ -35,6 +39,9 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root may trace: 
 def load(tmp_path_factory):
     if why := untraceable():
         pytest.skip(why)
+    mounted = run(*WITH_TRACEFS, "true")
+    if mounted.returncode != 0:
+        pytest.skip(f"cannot mount tracefs: {mounted.stderr}")
     return compiled_load(tmp_path_factory.mktemp("load"))
 
 
@@ -61,7 +68,9 @@ def record_at_once(folder, load):
             # The way with the fewest means also writes each event.
             trace = "--trace-events" if way == "tracepoint" else "--trace"
             recorders[way] = subprocess.Popen(
-                [*command, trace, "--trace-attach", way, "-o", log], stderr=subprocess.PIPE, text=True
+                [*WITH_TRACEFS, *command, trace, "--trace-attach", way, "-o", log],
+                stderr=subprocess.PIPE,
+                text=True,
             )
         for way, recorder in recorders.items():
             wait_for(recorder, logs[way], 1)

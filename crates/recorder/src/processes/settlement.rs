@@ -141,7 +141,10 @@ impl Census {
                 rest = Usage::default();
             }
             if rest.is_zero() {
-                self.find(&waiter, 0, (unpaid, owed));
+                // Without messages, who was seen lately says whose those are that nobody saw.
+                if around.departures.is_complete {
+                    self.find(&waiter, 0, (unpaid, owed));
+                }
                 continue;
             }
             if let Some(pids) = suspects.remove(&waiter.pid) {
