@@ -38,10 +38,12 @@ impl Waits {
     }
 
     /// These waits, unknown where they and the CPU time are longer together than the response can be: then processes ran
-    /// or waited side by side, and a sum over them divides no response.
+    /// or waited side by side, or a kernel told of a wait that cannot have been, and a sum over them divides no response.
     pub fn within(self, cpu_ns: u64, longest_ns: u64) -> Waits {
         let waits_ns = [self.run_delay_ns, self.io_delay_ns].into_iter().flatten();
-        let is_sound = waits_ns.fold(cpu_ns as i64, i64::saturating_add) <= longest_ns as i64;
+        // Below zero, it is written as none.
+        let whole_ns = waits_ns.fold(cpu_ns as i64, |sum_ns, ns| sum_ns.saturating_add(ns.max(0)));
+        let is_sound = whole_ns <= longest_ns as i64;
         if is_sound { self } else { Waits::default() }
     }
 
@@ -219,6 +221,16 @@ mod tests {
         let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second() as i64;
         assert_eq!(block_delay_ns(stat.as_bytes()), Some(5 * tick_ns));
         assert_eq!(block_delay_ns(b"7 (sh) S 1 2"), None);
+    }
+
+    #[test]
+    fn waits_that_a_response_has_no_room_for_are_unknown() {
+        let waits = |run, io| Waits { run_delay_ns: Some(run), io_delay_ns: Some(io) };
+        assert_eq!(waits(3, 4).within(2, 9), waits(3, 4));
+        assert_eq!(waits(3, 5).within(2, 9), Waits::default());
+        // Written as no wait for a CPU, beside the other.
+        assert_eq!(waits(-3, 8).within(2, 9), Waits::default());
+        assert_eq!(waits(-3, 7).within(2, 9), waits(-3, 7));
     }
 
     #[test]
