@@ -1,7 +1,7 @@
 //! Random histories of processes: what holds in all of them.
 
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
+use proptest::test_runner::{RngSeed, TestCaseError};
 
 use super::model::{Kernel, MS, Observer, TICK_NS, counted};
 
@@ -39,16 +39,19 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
     proptest::collection::vec(act, 1..80)
 }
 
+/// The acts with the others among them, each at its place.
+fn put_among((mut acts, others): (Vec<Act>, Vec<(usize, Act)>)) -> Vec<Act> {
+    for (place, act) in others {
+        acts.insert(place % (acts.len() + 1), act);
+    }
+    acts
+}
+
 /// The same below processes that take orphans in, with parents that do not wait.
 fn acts_of_orphans() -> impl Strategy<Value = Vec<Act>> {
     let of_orphans =
         prop_oneof![1 => any::<usize>().prop_map(Act::Adopt), 3 => any::<usize>().prop_map(Act::Leave)];
-    (acts(), proptest::collection::vec((any::<usize>(), of_orphans), 0..12)).prop_map(|(mut acts, others)| {
-        for (place, act) in others {
-            acts.insert(place % (acts.len() + 1), act);
-        }
-        acts
-    })
+    (acts(), proptest::collection::vec((any::<usize>(), of_orphans), 0..12)).prop_map(put_among)
 }
 
 /// The same where nobody waits at once, and messages are received between samples.
@@ -58,12 +61,7 @@ fn acts_of_the_late() -> impl Strategy<Value = Vec<Act>> {
         2 => (0..4usize).prop_map(Act::Wait),
         1 => Just(Act::Receive),
     ];
-    (acts(), proptest::collection::vec((any::<usize>(), late), 0..30)).prop_map(|(mut acts, others)| {
-        for (place, act) in others {
-            acts.insert(place % (acts.len() + 1), act);
-        }
-        acts
-    })
+    (acts(), proptest::collection::vec((any::<usize>(), late), 0..30)).prop_map(put_among)
 }
 
 /// Plays `acts`; with `orphans`, processes may end before their children.
@@ -106,6 +104,17 @@ fn play(acts: &[Act], orphans: bool, is_told: bool) -> (Kernel, Observer) {
     (kernel, observer)
 }
 
+/// Each user has what his processes used, once: but for the cut to whole ticks.
+fn every_user_has_his_own(kernel: &Kernel, observer: &Observer) -> Result<(), TestCaseError> {
+    let allowed = TICK_NS * (kernel.ended + 3 * kernel.next as u64);
+    for (uid, used) in &kernel.by_uid {
+        let counted = counted(observer, *uid);
+        prop_assert!(counted <= used + allowed, "counted {counted} of {used}: something twice");
+        prop_assert!(counted + allowed >= *used, "counted {counted} of {used}: something lost");
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(histories())]
 
@@ -143,11 +152,7 @@ proptest! {
     fn every_user_has_his_own_where_ends_are_told(acts in acts()) {
         let (kernel, observer) = play(&acts, true, true);
         let allowed = TICK_NS * (kernel.ended + 3 * kernel.next as u64);
-        for (uid, used) in &kernel.by_uid {
-            let counted = counted(&observer, *uid);
-            prop_assert!(counted <= used + allowed, "counted {counted} of {used}: something twice");
-            prop_assert!(counted + allowed >= *used, "counted {counted} of {used}: something lost");
-        }
+        every_user_has_his_own(&kernel, &observer)?;
         prop_assert!(observer.bytes <= (kernel.used_ns + allowed) / 1000);
     }
 }
@@ -171,11 +176,6 @@ proptest! {
     #[test]
     fn every_user_has_his_own_where_nobody_waits_at_once(acts in acts_of_the_late()) {
         let (kernel, observer) = play(&acts, true, true);
-        let allowed = TICK_NS * (kernel.ended + 3 * kernel.next as u64);
-        for (uid, used) in &kernel.by_uid {
-            let counted = counted(&observer, *uid);
-            prop_assert!(counted <= used + allowed, "counted {counted} of {used}: something twice");
-            prop_assert!(counted + allowed >= *used, "counted {counted} of {used}: something lost");
-        }
+        every_user_has_his_own(&kernel, &observer)?;
     }
 }
