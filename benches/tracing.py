@@ -38,13 +38,15 @@ def switches(program: Path) -> tuple[float, float]:
 
 
 @contextmanager
-def running(command: list[str | Path]) -> Iterator[None]:
-    """A tracer at work."""
-    tracer = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+def running(command: list[str | Path], messages: Path) -> Iterator[None]:
+    """A tracer at work, which writes its messages to a file: nobody reads a pipe meanwhile."""
+    with messages.open("w") as file:
+        tracer = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=file)
     try:
         time.sleep(BEGIN_S)
         if tracer.poll() is not None:
-            raise RuntimeError(f"{command[0]} ended with status {tracer.returncode}")
+            said = messages.read_text().strip()
+            raise RuntimeError(f"{command[0]} ended with status {tracer.returncode}: {said}")
         yield
     finally:
         tracer.send_signal(signal.SIGINT)
@@ -93,7 +95,7 @@ def run() -> list[dict[str, Any]]:
         for _ in range(ROUNDS):
             for name, command in all_tracers.items():
                 before, before_ns = switches(program)
-                with running(command):
+                with running(command, Path(folder) / "messages"):
                     during, during_ns = switches(program)
                 after, after_ns = switches(program)
                 rates += [before, after]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from thinktime.errors import InputError
 from thinktime.escape import escaped, is_hidden
+from thinktime.notation import count
 from thinktime.sources.sessions.lines import LINES_MAX, TOO_MANY, Line, Session, is_kin
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def _nothing(sessions: Sequence[Session], losses: Counter[str]) -> str:
             f"{path}: has no keys, only output; record what is typed with `asciinema rec --stdin`, "
             f"`script --log-io FILE --log-timing FILE` or tlog with input logging"
         )
-    why = ", ".join(f"{count} {reason}" for reason, count in losses.most_common()) or "no line was completed"
+    why = ", ".join(f"{lines} {reason}" for reason, lines in losses.most_common()) or "no line was completed"
     return f"{path}: has no line that can be replayed ({why}); record lines typed at the prompt of a shell"
 
 
@@ -266,20 +267,20 @@ def _comments(made: Made) -> Iterator[str]:
     """What the script was made of, and what is not in it."""
     from thinktime.stats.estimate import Estimate
 
-    yield f"# {made.interactions} interactions, made by `thinktime scripts --from` of:"
+    yield f"# {count(made.interactions, 'interaction')}, made by `thinktime scripts --from` of:"
     for session in made.sessions:
         recording = session.recording
         yield (
-            f"#   {escaped(str(recording.path))} ({recording.form}): {len(session.lines)} interactions in "
+            f"#   {escaped(str(recording.path))} ({recording.form}): {count(len(session.lines), 'interaction')} in "
             f"{Estimate(value=session.length_s, unit='s', n=1, method='length')}"
         )
-        for what, count in recording.damaged.items():
-            yield f"#     damaged: {count} {what}"
+        for what, events in recording.damaged.items():
+            yield f"#     damaged, {what}: {events}"
     yield "#"
     yield from _left_out(made)
     yield "# Think times, from the end of the reply to the first key:"
     for think in made.think:
-        yield f"#   {think.command}: {think.mean}, {think.mean.n} lines; {think.how}"
+        yield f"#   {think.command}: {think.mean}, {count(think.mean.n, 'line')}; {think.how}"
     yield "#"
     yield "# Files that the lines read are not in a recording: add [[terminal.file]], or lines to make them."
     yield "# The lines are typed one session after another, in the folder where the last one ended."
@@ -289,10 +290,10 @@ def _comments(made: Made) -> Iterator[str]:
 def _left_out(made: Made) -> Iterator[str]:
     if made.losses or made.hidden:
         yield "# Left out:"
-        for reason, count in sorted(made.losses.items()):
-            yield f"#   {count} {reason}"
+        for reason, lines in sorted(made.losses.items()):
+            yield f"#   {reason}: {lines}"
         if made.hidden:
-            yield f"#   {made.hidden} inputs that the terminal did not show, such as passwords"
+            yield f"#   inputs that the terminal did not show, such as passwords: {made.hidden}"
     unclear = [(at, row) for session in made.sessions for at, row in session.unclear]
     for at, row in unclear[:10]:
         yield f"#   not understood, {at:.1f} s after the start: {escaped(row)}"
@@ -322,8 +323,8 @@ def _head(made: Made, steps: Sequence[_Step], name: str) -> Iterator[str]:
 
 
 def _description(made: Made) -> str:
-    count = len(made.sessions)
-    return f"Lines of {count} recorded sessions" if count > 1 else "Lines of a recorded session"
+    sessions = len(made.sessions)
+    return f"Lines of {sessions} recorded sessions" if sessions > 1 else "Lines of a recorded session"
 
 
 def _needs(made: Made, steps: Sequence[_Step]) -> list[str]:

@@ -151,7 +151,7 @@ def _what_limits(study: MachineStudy) -> str:
     limit = (
         f"{among}they are what limits"
         if last.busy >= SATURATED
-        else "they are not saturated, so what limits beyond was not reached"
+        else "they are not saturated, so their highest throughput was not reached"
     )
     return (
         f"{taken}with {_users(last)} the CPUs are busy for {shown.quantity(last.busy, 'share')} of their "
