@@ -130,6 +130,17 @@ def test_one_number_of_users_has_no_line(logs):
     assert f"{point.users_low:g} users" in shown.summary[0]
 
 
+def test_no_line_is_drawn_where_events_hardly_differ(tmp_path, logs):
+    """Two logs of the same load: the noise of their times would decide the slopes."""
+    again = made.write(tmp_path / "again", made.intervals(USERS[0], 2))
+    found = cpu_per_interaction.analyse([logs[0], again], ["one", "again"])
+    one, other = (point.events.value for point in found.points)
+    assert found.lines == ()
+    difference = max(one, other) / min(one, other) - 1.0
+    assert Caveat("similar_events", difference=difference) in found.caveats
+    assert not any(part.name.endswith("-lines") for part in (*section(found).figures, *section(found).tables))
+
+
 def test_two_points_are_always_on_a_line_and_few_are_left_out(tmp_path, logs):
     short = made.write(tmp_path / "short", made.intervals(17, 5, n=6))
     found = cpu_per_interaction.analyse([*logs[:2], short], ["a", "b", "short"])

@@ -58,6 +58,17 @@ return [...document.querySelectorAll('.live svg text')].filter(one => one.textCo
 })
 """
 
+CUT = """
+return [...document.querySelectorAll('.plot svg text')].filter(one => one.checkVisibility()).map(text => {
+  const drawing = text.ownerSVGElement.getBoundingClientRect();
+  const box = text.getBoundingClientRect();
+  const beyond = Math.max(box.right - drawing.right, drawing.left - box.left);
+  return [text.closest('.plot').dataset.figure, text.textContent, beyond];
+}).filter(([figure, words, beyond]) => beyond > 1);
+"""
+"""Names in charts that are cut off at a side, and by how much [px]."""
+AS_DRAWN = "document.querySelectorAll('.plot').forEach(plot => plot.removeAttribute('data-live'))"
+
 
 @pytest.mark.parametrize(("kind", "width", "scheme"), LOOKS)
 def test_axe_finds_nothing_and_letters_in_charts_can_be_read_on_a_phone(
@@ -68,7 +79,19 @@ def test_axe_finds_nothing_and_letters_in_charts_can_be_read_on_a_phone(
     letters = browser.execute_script(LETTERS)
     assert letters
     assert width > 390 or [(figure, size) for figure, size in letters if size < 10.99] == []
+    assert browser.execute_script(CUT) == []
     assert violations(browser) == {}
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in STOOD_FOR] + ["machine"])
+def test_no_name_is_cut_off_in_a_chart_that_was_drawn_beforehand(
+    opened: Open, page_of: Callable[[str], Path], kind: str
+) -> None:
+    browser = opened(page_of(kind), width=1280)
+    made.unfold(browser)
+    browser.execute_script(AS_DRAWN)
+    assert browser.execute_script("return document.querySelectorAll('.drawn svg text').length")
+    assert browser.execute_script(CUT) == []
 
 
 FAULTS = {

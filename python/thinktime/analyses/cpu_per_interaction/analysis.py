@@ -31,7 +31,7 @@ N_FEW = 30
 ROWS_FEW = 8
 """Intervals below which the error of a point is hardly known."""
 NEAR = 1.1
-"""Ratio of most to fewest events per interaction below which a line through the points means little."""
+"""Ratio of most to fewest events per interaction below which no line is drawn through the points."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +160,7 @@ def analyse(
     both = sorted(((point(), group) for point, group in asked), key=lambda item: item[0].users)
     points = tuple(point for point, _ in both)
     reliable = [sums[id(group)]() for point, group in both if not point.few]
-    lines = _lines(reliable, first.components, level) if event else ()
+    lines = _lines(reliable, first.components, level) if event and not _are_similar(points) else ()
     origins = [rows.origin for rows in tables if rows.origin is not None]
     return CpuPerInteraction(
         of=first.of,
@@ -334,14 +334,25 @@ def _lines(sums: Sequence[Sequence[GroupSums]], components: Sequence[str], level
     return tuple(lines)
 
 
+def _events_of(points: Sequence[Point]) -> list[float]:
+    """Events per interaction at the points from which lines are drawn."""
+    return [point.events.value for point in points if not point.few and point.events is not None]
+
+
+def _are_similar(points: Sequence[Point]) -> bool:
+    """True if several points have nearly as many events: errors of the times would decide the slopes."""
+    events = _events_of(points)
+    return len(events) > 1 and max(events) < NEAR * min(events)
+
+
 def _caveats(points: Sequence[Point], lines: Sequence[Line]) -> Iterator[Caveat]:
     if few := tuple(point.users for point in points if point.few):
         yield Caveat("few", users=few)
     reliable = [point for point in points if not point.few]
-    events = [point.events.value for point in reliable if point.events is not None]
+    events = _events_of(points)
     if len(events) == 2 and lines:
         yield Caveat("two_points")
-    if lines and max(events) < NEAR * min(events):
+    if _are_similar(points):
         yield Caveat("similar_events", difference=max(events) / min(events) - 1.0)
     off = tuple(
         line.component for index, line in enumerate(lines) if line.deviation > _reach(reliable, index - 1)

@@ -42,7 +42,8 @@ WORDS: dict[str, Callable[..., str]] = {
     ),
     "two_points": lambda: "Two points always lie on a line: nothing is known about further ones.",
     "similar_events": lambda difference: (
-        f"Events per interaction differ by {difference:.1%}: slopes mean little."
+        f"Events per interaction differ by {difference:.1%} only: what CPU time comes with an additional one "
+        "cannot be told from them."
     ),
     "not_a_line": lambda components: (
         f"Points of {', '.join(components)} lie off the line by more than their errors: the relation is not "

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 import math
 import re
 
 FONT_SLACK = 0.2
 """By how much letters of a reader may be wider than those with which a chart was laid out."""
+LETTER_EM = {"regular": 0.66, "bold": 0.76}
+"""Mean width of a letter in the widest of the usual fonts, in parts of its size: DejaVu Sans."""
+BOLD = {"600", "700", "bold"}
+"""Weights that a font without them shows as bold."""
 DIGITS = 1
 """Decimals of a position [px]: a twentieth of a pixel cannot be seen."""
 _ID, _URL = re.compile(r'\bid="([^"]+)"'), re.compile(r"url\(#([^)]+)\)")
@@ -30,6 +35,11 @@ _DOT = re.compile(
 """A point: a circle without a line around it."""
 _DOTS = re.compile(rf"(?:{re.sub(r'[?]P<[a-z]+>', '', _DOT.pattern)}){{3,}}")
 """Points in a row."""
+_TEXT = re.compile(
+    r'<text text-anchor="start" transform="translate\((?P<x>-?[\d.]+),-?[\d.]+\)"[^>]*?'
+    r' font-size="(?P<size>[\d.]+)px"(?: font-weight="(?P<weight>\w+)")?[^>]*>(?P<text>[^<]*)'
+)
+"""A text that begins at a point, written from left to right."""
 _PLACED = re.compile(r' (d|transform|x|y|x1|y1|x2|y2|width|height)="([^"]*)"')
 """Attributes that hold positions."""
 _DECIMALS = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
@@ -45,10 +55,9 @@ def embedded(svg: str, name: str) -> str:
     svg = _ID.sub(lambda match: f'id="{names[match[1]]}"', svg)
     svg = _URL.sub(lambda match: f"url(#{names.get(match[1], match[1])})", svg)
     svg = re.sub(r'^<svg ([^>]*?) width="[\d.]+" height="[\d.]+"', r"<svg \1", svg)
-    svg = _roomy(svg)
     # The caption and the table say it in words; a screen reader is spared the marks.
     svg = re.sub(r' (role|aria-[a-z]+)="[^"]*"', "", svg)
-    svg = _short(svg)
+    svg = _short(_roomy(svg))
     return svg.replace("<svg ", '<svg aria-hidden="true" focusable="false" ', 1)
 
 
@@ -58,8 +67,17 @@ def _roomy(svg: str) -> str:
     plot = re.search(r'transform="translate\(([\d.]+),[\d.]+\)"', svg)
     if box is None or plot is None:
         return svg
-    room = math.ceil(FONT_SLACK * float(plot[1]))
-    return svg.replace(box[0], f'viewBox="{-room} 0 {float(box[1]) + room:g} {box[2]}"', 1)
+    left = math.ceil(FONT_SLACK * float(plot[1]))
+    # Labels of axes stand before the plot; a name at the end of a line may reach beyond it.
+    ends = (float(plot[1]) + _end(text) for text in _TEXT.finditer(svg))
+    width = max(float(box[1]), math.ceil(max(ends, default=0.0)))
+    return svg.replace(box[0], f'viewBox="{-left} 0 {width + left:g} {box[2]}"', 1)
+
+
+def _end(text: re.Match[str]) -> float:
+    """Where a text ends at most [px] that begins at a point of the plot."""
+    width_em = LETTER_EM["bold" if text["weight"] in BOLD else "regular"]
+    return float(text["x"]) + width_em * float(text["size"]) * len(html.unescape(text["text"]))
 
 
 def _short(svg: str) -> str:

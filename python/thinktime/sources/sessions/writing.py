@@ -271,7 +271,8 @@ def _comments(made: Made) -> Iterator[str]:
     for session in made.sessions:
         recording = session.recording
         yield (
-            f"#   {escaped(str(recording.path))} ({recording.form}): {count(len(session.lines), 'interaction')} in "
+            f"#   {escaped(str(recording.path))} ({recording.form}): "
+            f"{count(len(session.lines), 'interaction')} in "
             f"{Estimate(value=session.length_s, unit='s', n=1, method='length')}"
         )
         for what, events in recording.damaged.items():

@@ -307,7 +307,7 @@ def _change(change: Estimate) -> str:
     if change.low > 1.0 or change.high < 1.0:
         return f"their number is {shown.estimate(change)} times as large"
     if change.low * ALIKE >= 1.0 and change.high <= ALIKE:
-        return "their number hardly depends on the users, as it did where users took core from each other"
+        return "their number hardly depends on the users; where users took core from each other, it did"
     return "the intervals are too wide to tell whether their number depends on the users"
 
 
