@@ -67,8 +67,9 @@ def test_nothing_is_written_over(run, tmp_path):
     ("arguments", "named"),
     [
         (("--core", "lots"), "--core lots: give a number, several such as 128,256, or a range"),
-        (("--users", "10..5"), "--users 10..5: give a number"),
-        (("--users", "1..1000"), "of at most 200 values"),
+        (("--users", "10..5"), "--users 10..5: 10 is above 5; give a number"),
+        (("--users", "1..1000"), "1..1000: too many values; give a number"),
+        (("--users", "1..nan"), "1..nan: give a number"),
         (("--core", "32"), "core"),
         (("-p", "eligibility=working_sets"), "which this model does not have; give number"),
         (("-p", "colour=red"), "colour"),

@@ -45,13 +45,18 @@ def numbers_of(given: object, item: str) -> list[float]:
         listed = [] if ends else [float(part) for part in text.split(",")]
     except ValueError:
         ends, listed = [], []
-    if len(ends) in (2, 3):
+    why = ""
+    if len(ends) in (2, 3) and all(map(math.isfinite, ends)):
         low, high, step = ends if len(ends) == 3 else (*ends, 1.0)
-        if step > 0.0 and low <= high and (high - low) / step < VALUES_MAX:
+        if low > high:
+            why = f"{low:g} is above {high:g}; "
+        elif step > 0.0 and (high - low) / step >= VALUES_MAX:
+            why = "too many values; "
+        elif step > 0.0:
             listed = [low + index * step for index in range(int((high - low) / step + 1e-9) + 1)]
     if not listed or not all(math.isfinite(value) for value in listed):
         raise InputError(
-            f"{item} {text}: give a number, several such as 128,256, or a range such as 256..768..64 "
+            f"{item} {text}: {why}give a number, several such as 128,256, or a range such as 256..768..64 "
             f"of at most {VALUES_MAX} values"
         )
     return [int(value) if value == int(value) else value for value in listed]
