@@ -87,8 +87,9 @@ impl Log {
         let damaged: BTreeSet<PathBuf> = defects.iter().map(|defect| defect.file.clone()).collect();
         self.check_machines(&mut defects);
         self.check_account(&mut defects)?;
-        let mut laws =
-            Laws::new(self, &folder, defects.iter().all(|defect| defect.severity == Severity::Note));
+        let is_complete = defects.iter().all(|defect| defect.severity == Severity::Note);
+        let lacks_intervals = self.part_files("samples").iter().any(|part| damaged.contains(&part.path));
+        let mut laws = Laws::new(self, &folder, is_complete, lacks_intervals);
         for (schema, part) in self.parts_in_order() {
             // Its rows are not those that were written; whatever is wrong with them is no second defect.
             if damaged.contains(&part.path) {

@@ -153,6 +153,8 @@ const LISTED_MAX: u64 = 5;
 #[derive(Default)]
 pub(crate) struct Report {
     defects: Vec<Defect>,
+    /// A part of `samples` is damaged: rows without an interval are its consequence, and are only counted.
+    lacks_intervals: bool,
     counts: BTreeMap<(PathBuf, &'static str), (u64, &'static Law)>,
 }
 
@@ -168,9 +170,14 @@ impl Report {
     ) {
         let (count, _) = self.counts.entry((file.into(), law.name)).or_insert((0, law));
         *count += 1;
-        if *count <= LISTED_MAX {
+        if *count <= self.listed_most(law) {
             self.push(law, file, format!("row {row}"), column, message());
         }
+    }
+
+    /// Rows that break `law` in a file and are listed.
+    fn listed_most(&self, law: &Law) -> u64 {
+        if self.lacks_intervals && law.name == WITHIN_AN_INTERVAL.name { 0 } else { LISTED_MAX }
     }
 
     /// The file breaks `law` as a whole.
@@ -189,8 +196,13 @@ impl Report {
     /// The defects, with the number of those that were not listed.
     fn finish(mut self) -> Vec<Defect> {
         for ((file, _), (count, law)) in std::mem::take(&mut self.counts) {
-            if count > LISTED_MAX {
-                let message = format!("and {} more values that break this law", grouped(count - LISTED_MAX));
+            let listed = self.listed_most(law);
+            if count > listed {
+                let message = if listed == 0 {
+                    format!("{} rows start when no interval of samples does", grouped(count))
+                } else {
+                    format!("and {} more values that break this law", grouped(count - listed))
+                };
                 self.push(law, &file, String::new(), law.name, message);
             }
         }
@@ -267,10 +279,13 @@ pub(crate) struct Laws<'a> {
 }
 
 impl<'a> Laws<'a> {
-    /// The laws for `log`; `is_complete` says that nothing of it is known to be lost.
-    pub fn new(log: &'a Log, folder: &'a Folder, is_complete: bool) -> Laws<'a> {
+    /// The laws for `log`; `is_complete` says that nothing of it is known to be lost, `lacks_intervals` that rows of
+    /// `samples` are.
+    pub fn new(log: &'a Log, folder: &'a Folder, is_complete: bool, lacks_intervals: bool) -> Laws<'a> {
         let cpus = cpus_with_rows(log, folder);
-        Laws::of(log.manifest(), &log.dir, Some((log, folder)), cpus, is_complete)
+        let mut laws = Laws::of(log.manifest(), &log.dir, Some((log, folder)), cpus, is_complete);
+        laws.report.lacks_intervals = lacks_intervals;
+        laws
     }
 
     /// The laws for rows without a folder.

@@ -589,6 +589,34 @@ fn the_first_rows_that_break_a_law_are_listed_and_the_others_counted() {
 }
 
 #[test]
+fn rows_whose_intervals_are_damaged_are_counted_not_listed() {
+    let holder = holder();
+    let dir = holder.path().join("log");
+    assert_eq!(check(&dir, &sound()), []);
+    let part = dir.join("samples/part-000001.parquet");
+    let bytes = std::fs::read(&part).unwrap();
+    std::fs::write(&part, &bytes[..bytes.len() / 2]).unwrap();
+    let defects = Log::open(&dir).unwrap().check().unwrap();
+    assert_eq!(defects[0].file, part);
+    let (counted, others): (Vec<&Defect>, Vec<&Defect>) =
+        defects[1..].iter().partition(|defect| defect.law == "within_an_interval");
+    assert_eq!(others, [] as [&Defect; 0]);
+    let said: Vec<(&str, &str)> = counted
+        .iter()
+        .map(|defect| {
+            let table = defect.file.parent().unwrap().file_name().unwrap().to_str().unwrap();
+            (table, defect.message.split(" when").next().unwrap())
+        })
+        .collect();
+    let rows =
+        |table: &str| if ["users", "cpus"].contains(&table) { "16 rows start" } else { "8 rows start" };
+    let mut tables = sound().into_iter().map(|(schema, _)| schema.name).collect::<Vec<String>>();
+    tables.retain(|table| !["samples", "interactions", "events"].contains(&table.as_str()));
+    tables.sort();
+    assert_eq!(said, tables.iter().map(|table| (table.as_str(), rows(table))).collect::<Vec<_>>());
+}
+
+#[test]
 fn rows_that_are_not_sealed_are_found_in_their_journal() {
     let holder = holder();
     let dir = holder.path().join("log");
