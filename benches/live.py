@@ -12,6 +12,7 @@ import fcntl
 import os
 import pty
 import random
+import resource
 import shutil
 import struct
 import subprocess
@@ -23,7 +24,7 @@ from typing import Any
 import polars as pl
 from programs import ROOT
 
-from recorder import cpu_s, sleepers
+from recorder import sleepers
 from thinktime.log import LogWriter
 
 RECORDER = ROOT / "target" / "static" / "thinktime-recorder"
@@ -119,7 +120,11 @@ def top_ms() -> float | None:
         return None
 
     def run_s(refreshes: int) -> float:
-        return cpu_s(["top", "-b", "-d", "0.1", "-n", str(refreshes)])
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        top = ["top", "-b", "-d", "0.1", "-n", str(refreshes)]
+        subprocess.run(top, check=True, stdout=subprocess.DEVNULL)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
     with sleepers(THINGS):
         return 1000 * (run_s(TOP_LONG) - run_s(TOP_SHORT)) / (TOP_LONG - TOP_SHORT)
