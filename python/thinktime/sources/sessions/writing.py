@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from thinktime.errors import InputError
 from thinktime.escape import escaped, is_hidden
-from thinktime.notation import count
 from thinktime.sources.sessions.lines import LINES_MAX, TOO_MANY, Line, Session, is_kin
 
 if TYPE_CHECKING:
@@ -267,13 +266,13 @@ def _comments(made: Made) -> Iterator[str]:
     """What the script was made of, and what is not in it."""
     from thinktime.stats.estimate import Estimate
 
-    yield f"# {count(made.interactions, 'interaction')}, made by `thinktime scripts --from` of:"
+    yield f"# Made by `thinktime scripts --from`; interactions: {made.interactions}, from:"
     for session in made.sessions:
         recording = session.recording
         yield (
             f"#   {escaped(str(recording.path))} ({recording.form}): "
-            f"{count(len(session.lines), 'interaction')} in "
-            f"{Estimate(value=session.length_s, unit='s', n=1, method='length')}"
+            f"{Estimate(value=session.length_s, unit='s', n=1, method='length')}, "
+            f"interactions: {len(session.lines)}"
         )
         for what, events in recording.damaged.items():
             yield f"#     damaged, {what}: {events}"
@@ -281,7 +280,7 @@ def _comments(made: Made) -> Iterator[str]:
     yield from _left_out(made)
     yield "# Think times, from the end of the reply to the first key:"
     for think in made.think:
-        yield f"#   {think.command}: {think.mean}, {count(think.mean.n, 'line')}; {think.how}"
+        yield f"#   {think.command}: {think.mean}, lines: {think.mean.n}; {think.how}"
     yield "#"
     yield "# Files that the lines read are not in a recording: add [[terminal.file]], or lines to make them."
     yield "# The lines are typed one session after another, in the folder where the last one ended."
