@@ -124,7 +124,7 @@ def test_every_number_of_users_is_drawn():
         (("--station", "cpu=3ms,discipline=lottery", "--users", "5"), "give one of"),
         (("--station", "cpu=0s", "--users", "5"), "give at least one time above 0"),
         (("--station", "cpu=3ms", "--users", "2.5"), "--users 2.5: give a whole number of at least 1"),
-        (("--station", "cpu=3ms", "--users", "5..1"), "--users 5..1: give a number"),
+        (("--station", "cpu=3ms", "--users", "5..1"), "--users 5..1: 5 is above 1; give a number"),
         (("none.toml",), "none.toml"),
         (("--station", "cpu=3ms,discipline=priority", "--users", "5"), "discipline priority needs classes"),
         (("--station", "cpu=3ms/4ms", "--users", "5"), "station cpu: demand has 2 values; give one"),
